@@ -1,0 +1,34 @@
+"""Attention on real text, in NumPy: a request in, one immutable trace out.
+
+>>> from core import Request, run
+>>> run(Request("The ball is blue")).layers[0].pattern.shape
+(4, 4, 4)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "AttnError": "core.errors",
+    "LayerTrace": "core.types",
+    "Mask": "core.types",
+    "ModelSpec": "core.types",
+    "Request": "core.types",
+    "Switches": "core.types",
+    "Token": "core.types",
+    "Tokens": "core.types",
+    "Trace": "core.types",
+    "label": "core.text",
+    "run": "core.run",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    # Lazily, so that `import core` costs nothing and pulls in no NumPy.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,47 @@
+"""What can be refused, each as one sentence: what was wrong and what to do."""
+
+
+class AttnError(Exception):
+    """Base of every refusal that a person should read.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong and where, without a final full stop.
+    hint : str
+        What to do about it, without a final full stop.
+    """
+
+    title = "Refused"
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}."
+
+
+class TextError(AttnError):
+    """The text holds nothing that can attend or be attended to."""
+
+    title = "No text"
+
+
+class TokenizerError(AttnError):
+    """A tokenizer cannot be opened or cannot encode the text."""
+
+    title = "Tokenizer"
+
+
+class SettingError(AttnError):
+    """A number or a switch is out of its range."""
+
+    title = "Setting"
+
+
+class BudgetError(AttnError):
+    """The request would need more memory than the budget allows."""
+
+    title = "Too large"

@@ -1,0 +1,181 @@
+"""The one door: a request in, a trace out."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from core.attention import attend, build_mask
+from core.embedding import embed, sinusoidal_positions
+from core.errors import BudgetError, SettingError
+from core.seeded import draw
+from core.tokenization import open_tokenizer
+from core.types import (
+    Array,
+    LayerTrace,
+    LayerWeights,
+    Mask,
+    ModelSpec,
+    Request,
+    Switches,
+    Tokens,
+    Trace,
+)
+
+MAX_LAYERS = 96
+BUDGET_BYTES = 2**30
+MAX_SEED = 2**64 - 1
+
+# Variance of one component of what enters a layer, for which its projections are drawn, so that
+# scores have a variance near 1. Layer 0: 1 without and 1.5 with positions (a sinusoid's is 1/2),
+# so the middle; every later layer: 1, by LayerNorm.
+_FIRST_VARIANCE = 1.25
+_LATER_VARIANCE = 1.0
+
+
+def run(request: Request) -> Trace:
+    """Tokenize, embed and attend.
+
+    Parameters
+    ----------
+    request : Request
+
+    Returns
+    -------
+    Trace
+        All arrays are float64 and cannot be written to.
+
+    Raises
+    ------
+    TextError
+        The text is empty or blank.
+    TokenizerError
+        The tokenizer cannot be opened or cannot encode the text.
+    SettingError
+        A size or a switch is out of range, or a layer's numbers are no longer finite.
+    BudgetError
+        The arrays would not fit into the budget of 1 GiB.
+    """
+    check_model(request.model)
+    check_switches(request.switches)
+    return trace(request, open_tokenizer(request.tokenizer).encode(request.text))
+
+
+def trace(request: Request, tokens: Tokens) -> Trace:
+    """Run a request whose text is already cut into tokens; `run` says what it raises."""
+    model, switches = request.model, request.switches
+    count = len(tokens)
+    _check_budget(model, count)
+    _check_blocked(switches.mask, count)
+    blocked = switches.mask.blocked | tokens.padding
+    mask = build_mask(count, Mask(switches.mask.causal, switches.mask.window, blocked))
+    embedded = embed(tokens, model.seed, model.d_model)
+    positions = (
+        sinusoidal_positions(count, model.d_model)
+        if switches.positions
+        else np.zeros_like(embedded)
+    )
+    x = embedded + positions  # [pos, d_model]
+    layers = []
+    for index in range(model.layers):
+        weights = seeded_weights(model.seed, index, model.d_model)
+        with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
+            layer = attend(x, weights, model.heads, mask, switches)
+        _check_finite(index, layer, switches)
+        layers.append(layer)
+        x = layer.resid_post
+    result = Trace(request, tokens, embedded, positions, mask, tuple(layers))
+    _freeze(result)
+    return result
+
+
+@lru_cache(maxsize=MAX_LAYERS)
+def seeded_weights(seed: int, layer: int, d_model: int) -> LayerWeights:
+    """The seeded projections of one layer, each [d_model, d_model] with mean 0."""
+    variance = _FIRST_VARIANCE if layer == 0 else _LATER_VARIANCE
+
+    def matrix(name: str) -> Array:
+        weights = draw(f"{name} {seed} {layer}", d_model, d_model)
+        weights /= math.sqrt(variance * d_model)
+        weights.setflags(write=False)
+        return weights
+
+    return LayerWeights(matrix("W_Q"), matrix("W_K"), matrix("W_V"), matrix("W_O"))
+
+
+def check_model(model: ModelSpec) -> None:
+    """Raise SettingError or BudgetError unless the model can be built."""
+    _check_range("layers", model.layers, 1, MAX_LAYERS)
+    _check_range("heads", model.heads, 1, None)
+    _check_range("d_model", model.d_model, 1, None)
+    _check_range("seed", model.seed, 0, MAX_SEED)
+    if model.d_model % model.heads:
+        divisors = [n for n in range(1, min(model.d_model, 256) + 1) if model.d_model % n == 0]
+        raise SettingError(
+            f"{model.heads} heads cannot share d_model {model.d_model} evenly",
+            f"choose a divisor such as {', '.join(map(str, divisors[:8]))} heads",
+        )
+    _check_budget(model, 1)
+
+
+def check_switches(switches: Switches) -> None:
+    """Raise SettingError unless the temperature and the window are in range."""
+    if not (math.isfinite(switches.temperature) and switches.temperature > 0):
+        raise SettingError(
+            f"temperature {switches.temperature} is out of range", "choose a number above 0"
+        )
+    if switches.mask.window is not None:
+        _check_range("window", switches.mask.window, 0, None)
+
+
+def _check_range(name: str, value: int, low: int, high: int | None) -> None:
+    if value < low or (high is not None and value > high):
+        raise SettingError(
+            f"{name} {value} is out of range",
+            f"choose {low} or more" if high is None else f"choose {low} to {high}",
+        )
+
+
+def _check_blocked(mask: Mask, count: int) -> None:
+    for index in sorted(mask.blocked):
+        if not 0 <= index < count:
+            raise SettingError(f"blocked key {index} is out of range", f"choose 0 to {count - 1}")
+
+
+def needed_bytes(model: ModelSpec, count: int) -> int:
+    """Bytes of float64 that a trace of `count` tokens and its weights keep."""
+    square = 3 * model.heads * count * count  # dot, attn_scores, pattern
+    rows = 8 * count * model.d_model  # resid_pre, q, k, v, z, attn_out, resid_post, scratch
+    weights = 4 * model.d_model**2
+    return 8 * model.layers * (square + rows + weights)
+
+
+def _check_budget(model: ModelSpec, count: int) -> None:
+    needed = needed_bytes(model, count)
+    if needed > BUDGET_BYTES:
+        raise BudgetError(
+            f"{count:,} tokens × {model.layers} layers × {model.heads} heads with d_model"
+            f" {model.d_model:,} need {needed / 2**30:,.1f} GiB of the 1 GiB budget",
+            "use a shorter text or a smaller model",
+        )
+
+
+def _check_finite(index: int, layer: LayerTrace, switches: Switches) -> None:
+    for name in ("attn_scores", "pattern", "resid_post"):
+        if not np.isfinite(getattr(layer, name)).all():
+            raise SettingError(
+                f"layer {index}: {name} is not finite at temperature {switches.temperature:g}",
+                "choose a temperature nearer to 1",
+            )
+
+
+def _freeze(result: Trace) -> None:
+    for array in (result.embed, result.pos_embed, result.mask):
+        array.setflags(write=False)
+    for layer in result.layers:
+        for name in layer.__dataclass_fields__:
+            value = getattr(layer, name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)

@@ -1,0 +1,114 @@
+"""The one sanitizer: text from people, files and models made safe and visible for display.
+
+The analysis always uses the true text; only what is drawn or printed comes through here.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from core.types import Token
+
+_DOTTED_CIRCLE = "\u25cc"
+# Bidirectional controls reorder what stands around them; U+2028/2029 break lines.
+_NAMED_SEPARATORS = {"\u2028", "\u2029"}
+
+
+def _joins(char: str) -> bool:
+    """Invisible alone, but part of the character that it follows: ZWNJ, ZWJ, tags."""
+    return char in "\u200c\u200d" or "\U000e0020" <= char <= "\U000e007f"
+
+
+def is_unseen(char: str) -> bool:
+    """Whether a terminal would obey, hide or misplace the character instead of drawing it."""
+    if char.isascii():
+        return char < " " or char == "\x7f"
+    if char in _NAMED_SEPARATORS:
+        return True
+    category = unicodedata.category(char)
+    return category in ("Cc", "Cf", "Co", "Cs") or (ord(char) & 0xFFFE) == 0xFFFE
+
+
+def mark(char: str) -> str:
+    """A visible mark for one unseen character: ␛ for a control, ‹U+202E› for the rest."""
+    if char < " ":
+        return chr(0x2400 + ord(char))
+    if char == "\x7f":
+        return "\u2421"
+    return f"\u2039U+{ord(char):04X}\u203a"
+
+
+def visible(text: str) -> str:
+    """Make every character of `text` visible and harmless, in one line.
+
+    Controls, bidirectional overrides and zero-width characters become marks; joiners inside
+    an emoji or a word stay; a combining mark with nothing to sit on gets a dotted circle.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    out: list[str] = []
+    base = False  # does the next combining character have something to sit on?
+    for char in text:
+        if _joins(char) and base:
+            out.append(char)
+        elif is_unseen(char):
+            out.append(mark(char))
+            base = False
+        elif unicodedata.category(char) in ("Mn", "Me", "Mc"):
+            out.append(char if base else _DOTTED_CIRCLE + char)
+            base = True
+        else:
+            out.append(char)
+            base = not char.isspace()
+    return "".join(out)
+
+
+def label(token: Token) -> str:
+    """How a token is shown: ``milk``, ``␠the``, ``我 1/3``, ``[CLS]``, ``U+200D``, ``💩 [UNK]``."""
+    source = token.piece if token.special else token.text
+    if not source:
+        source = token.piece.replace("\u0120", " ").replace("\u2581", " ")
+    shown = _show_spaces(source)
+    if len(source) == 1 and shown.startswith("\u2039"):
+        shown = shown[1:-1]
+    if token.unknown:
+        shown += f" {visible(token.piece)}"
+    if token.part:
+        shown += f" {token.part[0]}/{token.part[1]}"
+    return shown
+
+
+def describe(token: Token) -> str:
+    """A token in words, with what its label leaves out."""
+    if token.special:
+        return f"special token {visible(token.piece)}"
+    facts = []
+    if token.unknown:
+        facts.append(
+            f"unknown: {visible(token.piece)} stands for \u201c{visible(token.text)}\u201d"
+        )
+    elif token.piece != token.text:
+        facts.append(f"piece {visible(token.piece)}")
+    if token.part:
+        facts.append(f"part {token.part[0]} of {token.part[1]}")
+    if len(token.text) == 1 and (is_unseen(token.text) or token.text.isspace()):
+        facts.append(unicodedata.name(token.text, f"control U+{ord(token.text):04X}").lower())
+    return " · ".join(facts)
+
+
+def _show_spaces(source: str) -> str:
+    """`visible`, with the spaces at both ends (all of them, if nothing else is there) marked."""
+    core = source.strip()
+    if not core:
+        return "".join(_mark_space(char) for char in source)
+    lead = source[: source.index(core)]
+    trail = source[len(lead) + len(core) :]
+    return _show_spaces(lead) + visible(core) + _show_spaces(trail)
+
+
+def _mark_space(char: str) -> str:
+    if char == " ":
+        return "\u2420"
+    if char == "\n":
+        return "\u2424"
+    return mark(char)

@@ -1,0 +1,270 @@
+"""Text to tokens: pieces, ids and spans in the original text, over the `tokenizers` library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Protocol
+
+import tokenizers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+
+from core.embedding import piece_id
+from core.errors import TextError, TokenizerError
+from core.text import visible
+from core.types import Token, Tokens
+
+MAX_TOKENS = 2048
+
+# Scripts that are written without spaces between words, and the two length marks of kana
+# that belong to no script: one token a character.
+_UNSPACED = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    r"\p{Tibetan}\u30fc\uff70"
+)
+_LETTERS = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}_])+"
+_WORD = rf"{_LETTERS}(?:(?:['\u2019\u200c\u200d]|(?<=\d)[.,](?=\d)){_LETTERS})*"
+
+PATTERNS = {
+    "mixed": rf"(?=[{_UNSPACED}])\X|{_WORD}|(?!\s)\X",
+    "chars": r"\X",
+    "spaces": r"\S+",
+}
+
+
+class TokenizerLike(Protocol):
+    """What every tokenizer here can do."""
+
+    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+        """Cut `text` into at most `limit` tokens.
+
+        Raises
+        ------
+        TextError
+            The text is empty or blank.
+        TokenizerError
+            The library cannot encode the text.
+        """
+
+
+@lru_cache(maxsize=8)
+def open_tokenizer(name: str, as_saved: bool = False) -> TokenizerLike:
+    """Open a tokenizer by name, or from a ``tokenizer.json`` by path.
+
+    Parameters
+    ----------
+    name : str
+        ``mixed``, ``chars``, ``spaces`` or a path.
+    as_saved : bool
+        Keep the truncation and the padding that the file asks for; without it both are off.
+
+    Raises
+    ------
+    TokenizerError
+        The file is missing, damaged, of another version or lacks its unknown token.
+    """
+    if name in PATTERNS:
+        return PatternTokenizer(PATTERNS[name])
+    return FileTokenizer(Path(name), as_saved)
+
+
+class PatternTokenizer:
+    """Pieces are the matches of a pattern; ids are hashes, so no piece is ever unknown."""
+
+    def __init__(self, pattern: str) -> None:
+        self._split = _splitter(pattern)
+
+    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+        text, notices = _clean(text)
+        pieces = self._split.pre_tokenize_str(text)
+        if not pieces:
+            raise _no_text()
+        items = tuple(
+            Token(piece, piece, piece_id(piece), start, end)
+            for piece, (start, end) in pieces[:limit]
+        )
+        return Tokens(text, items, len(pieces), notices=(*notices, *_cut(limit, len(pieces))))
+
+
+class FileTokenizer:
+    """A ``tokenizer.json`` of Hugging Face; typed ``[SEP]`` is text, not a special token."""
+
+    def __init__(self, path: Path, as_saved: bool) -> None:
+        self._path = path
+        self._tokenizer = _load(path)
+        if not as_saved:
+            self._tokenizer.no_truncation()
+            self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True
+        self._unknown = _unknown_id(path, self._tokenizer)
+
+    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+        text, notices = _clean(text)
+        try:
+            encoding = self._tokenizer.encode(text)
+        except Exception as error:  # the library raises nothing narrower
+            raise TokenizerError(
+                f"tokenizer {visible(str(self._path))} cannot encode the text"
+                f" ({visible(str(error))})",
+                "choose another tokenizer",
+            ) from error
+        special = encoding.special_tokens_mask
+        if all(special):
+            raise _no_text()
+        spans = _to_grapheme_ends(text, encoding.offsets)
+        total = len(encoding.ids)
+        dropped = _dropped(text, spans)
+        for more in encoding.overflowing:
+            total += sum(1 for flag in more.special_tokens_mask if not flag)
+        spans = spans[:limit]
+        parts = _parts(spans)
+        items = tuple(
+            self._token(text, encoding.ids[i], bool(special[i]), span, parts[i])
+            for i, span in enumerate(spans)
+        )
+        padding = frozenset(i for i, kept in enumerate(encoding.attention_mask[:limit]) if not kept)
+        return Tokens(text, items, total, padding, (*notices, *dropped, *_cut(len(items), total)))
+
+    def _token(
+        self,
+        text: str,
+        token_id: int,
+        special: bool,
+        span: tuple[int, int],
+        part: tuple[int, int] | None,
+    ) -> Token:
+        start, end = span
+        piece = self._tokenizer.id_to_token(token_id) or ""
+        unknown = token_id == self._unknown and not special
+        return Token(text[start:end], piece, token_id, start, end, special, unknown, part)
+
+
+@cache
+def _splitter(pattern: str) -> pre_tokenizers.Split:
+    return pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
+
+
+def _clean(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace what UTF-8 cannot carry; the count of code points stays."""
+    if not text.strip():
+        raise _no_text()
+    cleaned = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    count = sum(a != b for a, b in zip(text, cleaned, strict=True))
+    if not count:
+        return text, ()
+    return cleaned, (f"{count} invalid {_plural(count, 'character')} replaced by \ufffd",)
+
+
+def _no_text() -> TextError:
+    return TextError("the text is empty", "type a word or a sentence")
+
+
+def _cut(shown: int, total: int) -> tuple[str, ...]:
+    return (f"first {shown:,} of {total:,} tokens",) if total > shown else ()
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else noun + "s"
+
+
+def _load(path: Path) -> Tokenizer:
+    shown = visible(str(path))
+    if not path.is_file():
+        reason = "is a folder" if path.is_dir() else "does not exist"
+        raise TokenizerError(
+            f"tokenizer {shown} {reason}",
+            f"name one of {', '.join(PATTERNS)} or the path of a tokenizer.json",
+        )
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise TokenizerError(
+            f"tokenizer {shown} cannot be read by tokenizers {tokenizers.__version__}"
+            f" ({visible(str(error))})",
+            "the file is cut off, no tokenizer.json, or of another version; save it again",
+        ) from error
+
+
+def _unknown_id(path: Path, tokenizer: Tokenizer) -> int | None:
+    """Id of the unknown token, None where the model has none and needs none."""
+    model = tokenizer.model
+    if isinstance(model, models.Unigram):
+        try:
+            return int(model.tokenize("\U0010ffff")[0].id)  # a noncharacter is in no vocabulary
+        except Exception as error:  # the library raises nothing narrower
+            raise _lacks_unknown(path, "unk_id") from error
+    name = model.unk_token
+    token_id = None if name is None else model.token_to_id(name)
+    if token_id is None and isinstance(model, models.WordPiece | models.WordLevel):
+        raise _lacks_unknown(path, str(name))
+    return token_id
+
+
+def _lacks_unknown(path: Path, name: str) -> TokenizerError:
+    return TokenizerError(
+        f"tokenizer {visible(str(path))} has no unknown token (its vocabulary lacks"
+        f" {visible(name)})",
+        "add the token to its vocabulary or choose another tokenizer",
+    )
+
+
+def _to_grapheme_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Lengthen spans over the combining marks that a normalizer dropped (cafe + U+0301)."""
+    covered = _covered(text, spans)
+    if all(covered):
+        return list(spans)
+    inside = [False] * (len(text) + 1)  # does the cluster go on at this position?
+    for _, (start, end) in _splitter(PATTERNS["chars"]).pre_tokenize_str(text):
+        inside[start + 1 : end] = [True] * (end - start - 1)
+
+    def lengthen(end: int) -> int:
+        while end < len(text) and inside[end] and not covered[end]:
+            end += 1
+        return end
+
+    return [(start, lengthen(end) if end > start else end) for start, end in spans]
+
+
+def _covered(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:
+    covered = [False] * len(text)
+    for start, end in spans:
+        covered[start:end] = [True] * (end - start)
+    return covered
+
+
+def _dropped(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Name the characters, other than white space, that no token covers."""
+    covered = _covered(text, spans)
+    lost = [
+        char for char, kept in zip(text, covered, strict=True) if not kept and not char.isspace()
+    ]
+    if not lost:
+        return ()
+    shown = " ".join(dict.fromkeys(visible(char) for char in lost[:8]))
+    more = " …" if len(lost) > 8 else ""
+    return (f"{len(lost)} {_plural(len(lost), 'character')} in no token: {shown}{more}",)
+
+
+def _parts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int] | None]:
+    """(i, n) for each token of a run whose spans overlap, None for the others."""
+    parts: list[tuple[int, int] | None] = [None] * len(spans)
+    run: list[int] = []
+    reach = -1
+
+    def close() -> None:
+        if len(run) > 1:
+            for place, index in enumerate(run, 1):
+                parts[index] = (place, len(run))
+        run.clear()
+
+    for index, (start, end) in enumerate(spans):
+        if start == end:
+            continue
+        if start >= reach:
+            close()
+        run.append(index)
+        reach = max(reach, end)
+    close()
+    return parts

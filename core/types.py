@@ -1,0 +1,220 @@
+"""The words of the project as data: requests, tokens and traces. No logic beyond names.
+
+Shapes are written as ``[head, query, key]``; ``pos`` counts tokens. Everything counts from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token.
+
+    Attributes
+    ----------
+    text : str
+        The slice ``[start:end]`` of the original text; empty for most special tokens.
+    piece : str
+        The vocabulary's own spelling, such as ``##ing`` or ``Ġthe``.
+    id : int
+        Row of the embedding table.
+    start, end : int
+        Span in the original text, in code points.
+    special : bool
+        Added by the tokenizer, not typed.
+    unknown : bool
+        The vocabulary has no piece for `text`; `piece` stands for it.
+    part : tuple of int, optional
+        ``(i, n)``: the i-th (from 1) of n tokens that share characters of the text.
+    """
+
+    text: str
+    piece: str
+    id: int
+    start: int
+    end: int
+    special: bool = False
+    unknown: bool = False
+    part: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a text, in order.
+
+    Attributes
+    ----------
+    text : str
+        The text that the spans point into.
+    items : tuple of Token
+    total : int
+        How many there were before the cap; ``len(self)`` when nothing was cut.
+    padding : frozenset of int
+        Indexes that only pad, to be blocked as keys.
+    notices : tuple of str
+        What the person should know: characters replaced, dropped or cut.
+    """
+
+    text: str
+    items: tuple[Token, ...]
+    total: int
+    padding: frozenset[int] = frozenset()
+    notices: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Token:
+        return self.items[index]
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """Which keys a query may attend to; the parts are combined with *and*.
+
+    Attributes
+    ----------
+    causal : bool
+        Only keys at or before the query.
+    window : int, optional
+        Only keys at most this many positions away.
+    blocked : frozenset of int
+        Keys that no query may attend to, like padding.
+    """
+
+    causal: bool = False
+    window: int | None = None
+    blocked: frozenset[int] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """``none``, ``causal``, ``window:N`` or ``causal+window:N``; without the blocked keys."""
+        parts = ["causal"] if self.causal else []
+        if self.window is not None:
+            parts.append(f"window:{self.window}")
+        return "+".join(parts) or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What can be switched without touching the weights."""
+
+    mask: Mask = Mask()
+    positions: bool = True
+    scale: bool = True
+    temperature: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model of seeded random weights."""
+
+    layers: int = 1
+    heads: int = 4
+    d_model: int = 16
+    seed: int = 0
+    name: str = field(default="seeded", init=False)
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.heads
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that decides a trace."""
+
+    text: str
+    tokenizer: str = "mixed"
+    model: ModelSpec = ModelSpec()
+    switches: Switches = Switches()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerWeights:
+    """Projections of one layer, applied from the right: ``q = x @ w_q``.
+
+    Attributes
+    ----------
+    w_q, w_k, w_v, w_o : ndarray [d_model, d_model]
+        Column ``h * d_head + i`` of the first three is dimension i of head h.
+    """
+
+    w_q: Array
+    w_k: Array
+    w_v: Array
+    w_o: Array
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerTrace:
+    """Every array of one layer, in the order of computation.
+
+    Attributes
+    ----------
+    weights : LayerWeights
+    resid_pre : ndarray [pos, d_model]
+        What enters the layer.
+    q, k, v : ndarray [head, pos, d_head]
+    dot : ndarray [head, query, key]
+        q·k before scaling.
+    attn_scores : ndarray [head, query, key]
+        After scaling and temperature, before the mask.
+    pattern : ndarray [head, query, key]
+        After softmax. Masked cells are exactly 0, rows with no key are all 0.
+    z : ndarray [head, query, d_head]
+        pattern · v.
+    attn_out : ndarray [query, d_model]
+        Heads merged · W_O.
+    resid_post : ndarray [query, d_model]
+        What leaves the layer.
+    """
+
+    weights: LayerWeights
+    resid_pre: Array
+    q: Array
+    k: Array
+    v: Array
+    dot: Array
+    attn_scores: Array
+    pattern: Array
+    z: Array
+    attn_out: Array
+    resid_post: Array
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """One run, whole. What anybody sees is drawn from this.
+
+    Attributes
+    ----------
+    request : Request
+    tokens : Tokens
+    embed : ndarray [pos, d_model]
+        Rows of the embedding table.
+    pos_embed : ndarray [pos, d_model]
+        Positional encoding; all 0 when positions are off.
+    mask : ndarray [query, key] of bool
+        True = may be attended.
+    layers : tuple of LayerTrace
+    """
+
+    request: Request
+    tokens: Tokens
+    embed: Array
+    pos_embed: Array
+    mask: BoolArray
+    layers: tuple[LayerTrace, ...]

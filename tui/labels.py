@@ -1,0 +1,74 @@
+"""Text by terminal cells and numbers by digits: the one way to clip, pad and format."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, split_graphemes
+
+ELLIPSIS = "…"
+MASKED = "–"
+
+
+def clip(text: str, cells: int) -> str:
+    """Cut `text` to at most `cells` terminal cells, between graphemes, with a sign of the cut."""
+    if cell_len(text) <= cells:
+        return text
+    if cells < 1:
+        return ""
+    used, end = 0, 0
+    for start, stop in _clusters(text):
+        used += cell_len(text[start:stop])
+        if used > cells - 1:
+            break
+        end = stop
+    return text[:end] + ELLIPSIS
+
+
+def pad(text: str, cells: int, align: str = "<") -> str:
+    """Clip or fill `text` to exactly `cells` terminal cells; `align` is ``<`` or ``>``."""
+    shown = clip(text, cells)
+    space = " " * (cells - cell_len(shown))
+    return space + shown if align == ">" else shown + space
+
+
+def weight(value: float, precision: int) -> str:
+    """A weight with `precision` digits after the point; a tiny one is ``<0.001``, never 0."""
+    smallest = 10.0**-precision
+    if 0 < value < smallest / 2:
+        return f"<{smallest:.{precision}f}"
+    return f"{value:.{precision}f}"
+
+
+def weight_cells(precision: int) -> int:
+    """Cells that `weight` needs at most."""
+    return precision + 3
+
+
+def short_weight(value: float, digits: int) -> str:
+    """A weight for a narrow cell, without the leading zero: ``.46``, ``<.01``, ``1.0``."""
+    text = weight(value, digits).replace("0.", ".", 1)
+    return f"1.{'0' * (digits - 1)}" if text.startswith("1") else text
+
+
+def signed(value: float, precision: int) -> str:
+    """A number with its sign and `precision` digits after the point; 0 has no sign."""
+    text = f"{value:+.{precision}f}"
+    return " " + text[1:] if not text.strip("+-0.") else text
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 token``, ``2,048 tokens``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """Spans of graphemes as drawn; pairs of regional indicators (flags) stay together."""
+    spans: list[tuple[int, int]] = []
+    flag_open = False
+    for start, stop, _ in split_graphemes(text)[0]:
+        indicator = "\U0001f1e6" <= text[start] <= "\U0001f1ff"
+        if indicator and flag_open:
+            spans[-1] = (spans[-1][0], stop)
+        else:
+            spans.append((start, stop))
+        flag_open = indicator and not flag_open
+    return spans
