@@ -61,7 +61,7 @@ def masked_softmax(scores: Array, mask: BoolArray) -> Array:
     """
     allowed = np.broadcast_to(mask, scores.shape)
     top = scores.max(axis=-1, keepdims=True, where=allowed, initial=-np.inf)
-    weights = np.subtract(scores, top, where=allowed, out=np.zeros_like(scores))
+    weights: Array = np.subtract(scores, top, where=allowed, out=np.zeros_like(scores))
     np.exp(weights, where=allowed, out=weights)
     total = weights.sum(axis=-1, keepdims=True)
     np.divide(weights, total, where=total > 0, out=weights)

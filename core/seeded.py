@@ -39,5 +39,5 @@ def draw(label: str, *shape: int) -> Array:
     count = math.prod(shape)
     raw = hashlib.shake_128(label.encode()).digest(count * _TERMS * _BITS // 8)
     terms = np.frombuffer(raw, dtype="<u2").reshape(*shape, _TERMS)
-    sums: Array = terms.sum(axis=-1, dtype=np.float64)
-    return (sums - _MEAN) / _STD
+    standardised: Array = (terms.sum(axis=-1, dtype=np.int64) - _MEAN) / _STD
+    return standardised
