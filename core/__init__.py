@@ -21,7 +21,7 @@ _HOMES = {
     "Tokens": "core.types",
     "Trace": "core.types",
     "label": "core.text",
-    "run": "core.run",
+    "run": "core.runner",
 }
 
 __all__ = sorted(_HOMES)
