@@ -1,0 +1,262 @@
+"""What is selected and switched, and the trace that belongs to it. Plain Python, no textual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.errors import AttnError, SettingError
+from core.runner import check_model, check_switches, trace
+from core.tokenization import open_tokenizer
+from core.types import LayerTrace, Mask, Request, Switches, Token, Tokens, Trace
+
+EXAMPLE = "The ball is blue"
+PANES = ("tokens", "weights", "matrix", "vectors")
+VECTORS = ("input", "q", "k", "v", "z", "attn_out")
+ZOOMS = (1, 2, 4, 6, 8)
+TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+MAX_PRECISION = 12
+# Up to here a trace takes less than a frame (about 10 ms), so it is made at once.
+QUICK_CHARACTERS = 100_000
+QUICK_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that decides what is on the screen: a request and a place in its trace.
+
+    Attributes
+    ----------
+    request : Request
+    layer, head, query, key : int
+        The selected place, counted from 0.
+    precision : int
+        Digits after the point.
+    pane : str
+        The active one of `PANES`.
+    vector : str
+        The selected one of `VECTORS`.
+    zoom : int
+        Width of a matrix cell, one of `ZOOMS`.
+    """
+
+    request: Request = Request(EXAMPLE)
+    layer: int = 0
+    head: int = 0
+    query: int = 0
+    key: int = 0
+    precision: int = 3
+    pane: str = "weights"
+    vector: str = "attn_out"
+    zoom: int = 6
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scene:
+    """A view with its trace: all that a widget needs to draw."""
+
+    view: View
+    trace: Trace
+
+    @property
+    def tokens(self) -> Tokens:
+        return self.trace.tokens
+
+    @property
+    def query_token(self) -> Token:
+        return self.trace.tokens[self.view.query]
+
+    @property
+    def layer(self) -> LayerTrace:
+        return self.trace.layers[self.view.layer]
+
+
+def check_view(view: View, tokens: Tokens) -> None:
+    """Raise SettingError unless layer, head, query and key exist."""
+    model = view.request.model
+    for name, value, count in (
+        ("layer", view.layer, model.layers),
+        ("head", view.head, model.heads),
+        ("query", view.query, len(tokens)),
+        ("key", view.key, len(tokens)),
+    ):
+        if not 0 <= value < count:
+            raise SettingError(f"{name} {value} is out of range", f"choose 0 to {count - 1}")
+
+
+def follow(before: Tokens, after: Tokens, index: int) -> int | None:
+    """Where the token at `index` is after an edit; None when the edit changed it.
+
+    The edit is taken to be between the longest common start and the longest common end.
+    """
+    old = [token.piece for token in before]
+    new = [token.piece for token in after]
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    if index < start:
+        return index
+    from_end = len(old) - index
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return len(new) - from_end if from_end <= end else None
+
+
+class Explorer:
+    """The state of one explorer: a view, and its trace once there is one."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.trace: Trace | None = None
+        self.error: AttnError | None = None
+        self._tokens: Tokens | None = None  # the last that were good, to follow the selection
+
+    @property
+    def scene(self) -> Scene | None:
+        return None if self.trace is None else Scene(self.view, self.trace)
+
+    # The way of a change: prepare (tokens), is it quick?, trace, accept or refuse.
+
+    def prepare(self, request: Request) -> tuple[Request, Tokens]:
+        """Cut the text into tokens; blocked keys follow their tokens.
+
+        Raises
+        ------
+        AttnError
+            The request is refused.
+        """
+        check_model(request.model)
+        check_switches(request.switches)
+        before = self.trace
+        if before and (before.request.text, before.request.tokenizer) == (
+            request.text,
+            request.tokenizer,
+        ):
+            return request, before.tokens
+        tokens = open_tokenizer(request.tokenizer).encode(request.text)
+        mask = request.switches.mask
+        if self._tokens is not None and mask.blocked:
+            places = (follow(self._tokens, tokens, index) for index in mask.blocked)
+            kept = frozenset(place for place in places if place is not None)
+            request = with_mask(request, replace(mask, blocked=kept))
+        return request, tokens
+
+    def accept(self, result: Trace) -> None:
+        """Take a finished trace; the selection stays on its token, or else at its place."""
+        before, tokens = self._tokens, result.tokens
+        if before is None:
+            check_view(replace(self.view, request=result.request), tokens)
+        self.error = None
+        self.trace = result
+        self._tokens = tokens
+
+        def place(index: int) -> int:
+            found = index if before is None else follow(before, tokens, index)
+            return min(index if found is None else found, len(tokens) - 1)
+
+        model = result.request.model
+        self.view = replace(
+            self.view,
+            request=result.request,
+            layer=min(self.view.layer, model.layers - 1),
+            head=min(self.view.head, model.heads - 1),
+            query=place(self.view.query),
+            key=place(self.view.key),
+        )
+
+    def refuse(self, request: Request, error: AttnError) -> None:
+        """Keep the request that was refused, and why; nothing stale stays on screen."""
+        self.view = replace(self.view, request=request)
+        self.trace = None
+        self.error = error
+
+    def run(self, request: Request) -> None:
+        """Do the whole way of a change at once."""
+        try:
+            self.accept(trace(*self.prepare(request)))
+        except AttnError as error:
+            self.refuse(request, error)
+
+    # Selecting: nothing is computed.
+
+    def select(self, **places: Any) -> None:
+        """Set fields of the view, each clamped to what exists."""
+        model = self.view.request.model
+        count = len(self.trace.tokens) if self.trace else 1
+        limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
+        for name, limit in limits.items():
+            if name in places:
+                places[name] = max(0, min(places[name], limit - 1))
+        if "precision" in places:
+            places["precision"] = max(1, min(places["precision"], MAX_PRECISION))
+        self.view = replace(self.view, **places)
+
+    def step(self, name: str, by: int) -> None:
+        """Move layer, head, query, key or precision by `by`, clamped."""
+        self.select(**{name: getattr(self.view, name) + by})
+
+    def cycle(self, name: str, by: int) -> None:
+        """Go round the panes or the vectors, or along the zooms."""
+        if name == "zoom":
+            index = ZOOMS.index(self.view.zoom) + by
+            self.select(zoom=ZOOMS[max(0, min(index, len(ZOOMS) - 1))])
+            return
+        names = PANES if name == "pane" else VECTORS
+        self.select(**{name: names[(names.index(getattr(self.view, name)) + by) % len(names)]})
+
+    # Switching: requests for another trace.
+
+    def with_text(self, text: str) -> Request:
+        return replace(self.view.request, text=text)
+
+    def with_switch(self, **changes: Any) -> Request:
+        request = self.view.request
+        return replace(request, switches=replace(request.switches, **changes))
+
+    def next_mask(self) -> Request:
+        """None, causal, window, none …; the blocked keys stay."""
+        mask = self.view.request.switches.mask
+        window = mask.window if mask.window is not None else 2
+        rounds = {
+            "none": Mask(causal=True),
+            "causal": Mask(window=window),
+        }
+        following = rounds.get(mask.name, Mask())
+        return self.with_switch(mask=replace(following, blocked=mask.blocked))
+
+    def toggle_blocked(self, index: int) -> Request:
+        mask = self.view.request.switches.mask
+        return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
+
+    def next_temperature(self, by: int) -> Request:
+        """The next step of `TEMPERATURES` above (by = 1) or below (by = -1) today's."""
+        now = self.view.request.switches.temperature
+        if by > 0:
+            steps = [step for step in TEMPERATURES if step > now] or [now]
+        else:
+            steps = [step for step in reversed(TEMPERATURES) if step < now] or [now]
+        return self.with_switch(temperature=steps[0])
+
+
+def with_mask(request: Request, mask: Mask) -> Request:
+    """The same request under another mask."""
+    return replace(request, switches=replace(request.switches, mask=mask))
+
+
+def is_quick(request: Request, tokens: Tokens) -> bool:
+    """Whether the trace takes less than a frame."""
+    model = request.model
+    count = len(tokens)
+    cells = model.layers * (model.heads * count * count + count * model.d_model)
+    return cells <= QUICK_CELLS and model.layers * model.d_model**2 <= QUICK_CELLS
+
+
+def switches_in_words(switches: Switches, d_head: int) -> list[str]:
+    """The switches as the status line and the table name them."""
+    blocked = len(switches.mask.blocked)
+    words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
+    words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
+    words.append(f"temperature {switches.temperature:g}")
+    words.append(f"positions {'on' if switches.positions else 'off'}")
+    return words
