@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from core.types import Array
@@ -22,3 +24,24 @@ def entropy_bits(pattern: Array) -> Array:
     logs = np.log2(pattern, where=pattern > 0, out=np.zeros_like(pattern))
     entropy: Array = -(pattern * logs).sum(axis=-1) + 0.0  # + 0.0 turns -0 into 0
     return entropy
+
+
+def nice_ceiling(value: float) -> float:
+    """The smallest of …, 0.1, 0.2, 0.5, 1, 2, 5, … that is not below `value`; 1 for 0.
+
+    A scale for bars and colours that changes rarely and can be said in a word.
+    """
+    if value <= 0:
+        return 1.0
+    decade = 10.0 ** math.floor(math.log10(value))
+    return next(step * decade for step in (1, 2, 5, 10) if step * decade >= value * (1 - 1e-9))
+
+
+def norm(vector: Array) -> float:
+    """Euclidean length of a vector."""
+    return float(np.linalg.norm(vector))
+
+
+def largest(vector: Array) -> float:
+    """Largest absolute value of a vector."""
+    return float(np.abs(vector).max())

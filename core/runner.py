@@ -34,6 +34,8 @@ MAX_SEED = 2**64 - 1
 _FIRST_VARIANCE = 1.25
 _LATER_VARIANCE = 1.0
 
+MAX_WIDTH = 2**16
+
 
 def run(request: Request) -> Trace:
     """Tokenize, embed and attend.
@@ -79,8 +81,7 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     )
     x = embedded + positions  # [pos, d_model]
     layers = []
-    for index in range(model.layers):
-        weights = seeded_weights(model.seed, index, model.d_model)
+    for index, weights in enumerate(seeded_weights(model.seed, model.layers, model.d_model)):
         with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
             layer = attend(x, weights, model.heads, mask, switches)
         _check_finite(index, layer, switches)
@@ -91,25 +92,30 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     return result
 
 
-@lru_cache(maxsize=MAX_LAYERS)
-def seeded_weights(seed: int, layer: int, d_model: int) -> LayerWeights:
-    """The seeded projections of one layer, each [d_model, d_model] with mean 0."""
-    variance = _FIRST_VARIANCE if layer == 0 else _LATER_VARIANCE
+@lru_cache(maxsize=1)  # one model, so that what is kept stays within the budget
+def seeded_weights(seed: int, layers: int, d_model: int) -> tuple[LayerWeights, ...]:
+    """The seeded projections of every layer, each [d_model, d_model] with mean 0.
 
-    def matrix(name: str) -> Array:
+    W_O is divided by √layers as in GPT-2 (Radford et al. 2019, section 2.3). Without it what all
+    tokens share grows with each layer, and after some ten every pattern is flat.
+    """
+
+    def matrix(name: str, layer: int) -> Array:
+        variance = _FIRST_VARIANCE if layer == 0 else _LATER_VARIANCE
         weights = draw(f"{name} {seed} {layer}", d_model, d_model)
-        weights /= math.sqrt(variance * d_model)
+        weights /= math.sqrt(variance * d_model * (layers if name == "W_O" else 1))
         weights.setflags(write=False)
         return weights
 
-    return LayerWeights(matrix("W_Q"), matrix("W_K"), matrix("W_V"), matrix("W_O"))
+    names = ("W_Q", "W_K", "W_V", "W_O")
+    return tuple(LayerWeights(*(matrix(name, i) for name in names)) for i in range(layers))
 
 
 def check_model(model: ModelSpec) -> None:
     """Raise SettingError or BudgetError unless the model can be built."""
     _check_range("layers", model.layers, 1, MAX_LAYERS)
-    _check_range("heads", model.heads, 1, None)
-    _check_range("d_model", model.d_model, 1, None)
+    _check_range("heads", model.heads, 1, MAX_WIDTH)
+    _check_range("d_model", model.d_model, 1, MAX_WIDTH)
     _check_range("seed", model.seed, 0, MAX_SEED)
     if model.d_model % model.heads:
         divisors = [n for n in range(1, min(model.d_model, 256) + 1) if model.d_model % n == 0]
@@ -131,6 +137,8 @@ def check_switches(switches: Switches) -> None:
 
 
 def _check_range(name: str, value: int, low: int, high: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):  # 1.0 and True would equal seed 1
+        raise SettingError(f"{name} {value!r} is no whole number", "choose a whole number")
     if value < low or (high is not None and value > high):
         raise SettingError(
             f"{name} {value} is out of range",

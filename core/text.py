@@ -5,6 +5,7 @@ The analysis always uses the true text; only what is drawn or printed comes thro
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from core.types import Token
@@ -12,18 +13,33 @@ from core.types import Token
 _DOTTED_CIRCLE = "\u25cc"
 # Bidirectional controls reorder what stands around them; U+2028/2029 break lines.
 _NAMED_SEPARATORS = {"\u2028", "\u2029"}
+# Drawn as nothing although no category says so: fillers, the blank of braille, joiners and
+# selectors, planes kept for more of them (Unicode 16, Default_Ignorable_Code_Point; U+2800).
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+# Invisible alone, but part of the visible character that they follow, in this order: a variation
+# selector or grapheme joiner, then ZWNJ or ZWJ. More of them in a row could hide a text.
+_SELECTOR = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_JOINERS = "\u200c\u200d"
+_FLAG, _FIRST_TAG, _LAST_TAG = "\U0001f3f4", "\U000e0020", "\U000e007f"  # 🏴 and its region
 
 
-def _joins(char: str) -> bool:
-    """Invisible alone, but part of the character that it follows: ZWNJ, ZWJ, tags."""
-    return char in "\u200c\u200d" or "\U000e0020" <= char <= "\U000e007f"
+def _joins(char: str, before: str) -> bool:
+    """Whether an invisible character may stay, for what it does to the one before it."""
+    if char in _JOINERS:
+        return before not in _JOINERS
+    if _FIRST_TAG <= char <= _LAST_TAG:
+        return before == _FLAG or _FIRST_TAG <= before < _LAST_TAG
+    return bool(_SELECTOR.match(char)) and not is_unseen(before)
 
 
 def is_unseen(char: str) -> bool:
     """Whether a terminal would obey, hide or misplace the character instead of drawing it."""
     if char.isascii():
         return char < " " or char == "\x7f"
-    if char in _NAMED_SEPARATORS:
+    if char in _NAMED_SEPARATORS or _BLANK.match(char):
         return True
     category = unicodedata.category(char)
     return category in ("Cc", "Cf", "Co", "Cs") or (ord(char) & 0xFFFE) == 0xFFFE
@@ -48,8 +64,8 @@ def visible(text: str) -> str:
         return text
     out: list[str] = []
     base = False  # does the next combining character have something to sit on?
-    for char in text:
-        if _joins(char) and base:
+    for before, char in zip(" " + text, text, strict=False):
+        if base and _joins(char, before):
             out.append(char)
         elif is_unseen(char):
             out.append(mark(char))
@@ -69,7 +85,7 @@ def label(token: Token) -> str:
     if not source:
         source = token.piece.replace("\u0120", " ").replace("\u2581", " ")
     shown = _show_spaces(source)
-    if len(source) == 1 and shown.startswith("\u2039"):
+    if len(source) == 1 and len(shown) > 1 and shown[0] == "\u2039":
         shown = shown[1:-1]
     if token.unknown:
         shown += f" {visible(token.piece)}"

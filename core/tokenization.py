@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -102,43 +104,42 @@ class FileTokenizer:
 
     def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
         text, notices = _clean(text)
-        try:
+        shown = visible(str(self._path))
+        with _refused(f"tokenizer {shown} cannot encode the text", "choose another tokenizer"):
             encoding = self._tokenizer.encode(text)
-        except Exception as error:  # the library raises nothing narrower
-            raise TokenizerError(
-                f"tokenizer {visible(str(self._path))} cannot encode the text"
-                f" ({visible(str(error))})",
-                "choose another tokenizer",
-            ) from error
         special = encoding.special_tokens_mask
         if all(special):
-            raise _no_text()
-        spans = _to_grapheme_ends(text, encoding.offsets)
-        total = len(encoding.ids)
+            raise TextError(f"tokenizer {shown} makes no token of the text", "type a word it knows")
+        rest = encoding.overflowing  # what the file's own truncation cut off
+        offsets = [span for part in (encoding, *rest) for span in part.offsets]
+        spans = _to_grapheme_ends(text, offsets)
         dropped = _dropped(text, spans)
-        for more in encoding.overflowing:
-            total += sum(1 for flag in more.special_tokens_mask if not flag)
-        spans = spans[:limit]
+        pieces = [self._piece(*pair) for pair in zip(encoding.ids, encoding.tokens, strict=True)]
+        spans = [_without_prefix(text, *pair) for pair in zip(pieces, spans, strict=False)]
         parts = _parts(spans)
         items = tuple(
-            self._token(text, encoding.ids[i], bool(special[i]), span, parts[i])
-            for i, span in enumerate(spans)
+            Token(
+                text[start:end],
+                pieces[i],
+                encoding.ids[i],
+                start,
+                end,
+                bool(special[i]),
+                encoding.ids[i] == self._unknown and not special[i],
+                parts[i],
+            )
+            for i, (start, end) in enumerate(spans[:limit])
         )
         padding = frozenset(i for i, kept in enumerate(encoding.attention_mask[:limit]) if not kept)
-        return Tokens(text, items, total, padding, (*notices, *dropped, *_cut(len(items), total)))
+        cut = self._tokenizer.truncation or {"stride": 0, "direction": "right"}
+        total = len(spans) + sum(part.special_tokens_mask.count(0) - cut["stride"] for part in rest)
+        pads = encoding.attention_mask.count(0)
+        kept = _cut(len(items) - len(padding), total - pads, cut["direction"])
+        return Tokens(text, items, total, padding, (*notices, *dropped, *kept))
 
-    def _token(
-        self,
-        text: str,
-        token_id: int,
-        special: bool,
-        span: tuple[int, int],
-        part: tuple[int, int] | None,
-    ) -> Token:
-        start, end = span
-        piece = self._tokenizer.id_to_token(token_id) or ""
-        unknown = token_id == self._unknown and not special
-        return Token(text[start:end], piece, token_id, start, end, special, unknown, part)
+    def _piece(self, token_id: int, token: str) -> str:
+        """The vocabulary's spelling; a template may name a token that no vocabulary has."""
+        return self._tokenizer.id_to_token(token_id) or token or f"#{token_id}"
 
 
 @cache
@@ -161,30 +162,39 @@ def _no_text() -> TextError:
     return TextError("the text is empty", "type a word or a sentence")
 
 
-def _cut(shown: int, total: int) -> tuple[str, ...]:
-    return (f"first {shown:,} of {total:,} tokens",) if total > shown else ()
+def _cut(shown: int, total: int, direction: str = "right") -> tuple[str, ...]:
+    end = "last" if direction == "left" else "first"
+    return (f"{end} {shown:,} of {total:,} tokens",) if total > shown else ()
 
 
 def _plural(count: int, noun: str) -> str:
     return noun if count == 1 else noun + "s"
 
 
+@contextmanager
+def _refused(what: str, hint: str) -> Iterator[None]:
+    """Say in our words whatever the library raises: plain Exception, or a panic, which is none."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise TokenizerError(f"{what} ({visible(str(error))})", hint) from error
+
+
 def _load(path: Path) -> Tokenizer:
     shown = visible(str(path))
-    if not path.is_file():
-        reason = "is a folder" if path.is_dir() else "does not exist"
+    if not os.path.isfile(path):  # unlike Path.is_file it raises for no path
+        reason = "is a folder" if os.path.isdir(path) else "does not exist"
         raise TokenizerError(
             f"tokenizer {shown} {reason}",
             f"name one of {', '.join(PATTERNS)} or the path of a tokenizer.json",
         )
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise TokenizerError(
-            f"tokenizer {shown} cannot be read by tokenizers {tokenizers.__version__}"
-            f" ({visible(str(error))})",
-            "the file is cut off, no tokenizer.json, or of another version; save it again",
-        ) from error
+    with _refused(
+        f"tokenizer {shown} cannot be read by tokenizers {tokenizers.__version__}",
+        "the file is cut off, no tokenizer.json, or of another version; save it again",
+    ):
+        return Tokenizer.from_str(path.read_text(encoding="utf-8-sig"))
 
 
 def _unknown_id(path: Path, tokenizer: Tokenizer) -> int | None:
@@ -192,9 +202,10 @@ def _unknown_id(path: Path, tokenizer: Tokenizer) -> int | None:
     model = tokenizer.model
     if isinstance(model, models.Unigram):
         try:
-            return int(model.tokenize("\U0010ffff")[0].id)  # a noncharacter is in no vocabulary
+            found = model.tokenize("\U0010ffff")[0]  # a noncharacter is in no vocabulary
         except Exception as error:  # the library raises nothing narrower
             raise _lacks_unknown(path, "unk_id") from error
+        return None if found.value.startswith("<0x") else int(found.id)  # bytes stand in for it
     name = model.unk_token
     token_id = None if name is None else model.token_to_id(name)
     if token_id is None and isinstance(model, models.WordPiece | models.WordLevel):
@@ -225,6 +236,17 @@ def _to_grapheme_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple
         return end
 
     return [(start, lengthen(end) if end > start else end) for start, end in spans]
+
+
+def _without_prefix(text: str, piece: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Empty the span of a lone space that the tokenizer put before the text.
+
+    The library lays such a space over the first character, which belongs to the next token.
+    """
+    start, end = span
+    source = text[start:end]
+    added = piece in ("\u2581", "\u0120") and source != piece and not source.isspace()
+    return (start, start) if added else span
 
 
 def _covered(text: str, spans: Sequence[tuple[int, int]]) -> list[bool]:

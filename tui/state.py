@@ -8,12 +8,12 @@ from typing import Any
 from core.errors import AttnError, SettingError
 from core.runner import check_model, check_switches, trace
 from core.tokenization import open_tokenizer
-from core.types import LayerTrace, Mask, Request, Switches, Token, Tokens, Trace
+from core.types import Array, LayerTrace, Mask, Request, Switches, Token, Tokens, Trace
 
 EXAMPLE = "The ball is blue"
 PANES = ("tokens", "weights", "matrix", "vectors")
 VECTORS = ("input", "q", "k", "v", "z", "attn_out")
-ZOOMS = (1, 2, 4, 6, 8)
+ZOOMS = (1, 2, 5, 7, 9)
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 MAX_PRECISION = 12
 # Up to here a trace takes less than a frame (about 10 ms), so it is made at once.
@@ -48,7 +48,7 @@ class View:
     precision: int = 3
     pane: str = "weights"
     vector: str = "attn_out"
-    zoom: int = 6
+    zoom: int = 5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,6 +69,16 @@ class Scene:
     @property
     def layer(self) -> LayerTrace:
         return self.trace.layers[self.view.layer]
+
+    def vector(self, name: str) -> Array:
+        """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head]."""
+        if name == "input":
+            vector: Array = self.layer.resid_pre[self.view.query]
+        elif name == "attn_out":
+            vector = self.layer.attn_out[self.view.query]
+        else:
+            vector = getattr(self.layer, name)[self.view.head, self.view.query]
+        return vector
 
 
 def check_view(view: View, tokens: Tokens) -> None:

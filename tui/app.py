@@ -1,0 +1,79 @@
+"""The app: themes, palette, screens. It owns no numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.theme import Theme
+
+from core.errors import SettingError
+from tui.screens.explorer import ExplorerScreen
+from tui.state import View
+from tui.theme import DARK, LIGHT, Palette, make_palette
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+
+def explorer_commands() -> type[Provider]:
+    """The palette's provider, imported when it is first opened."""
+    from tui.palette import ExplorerCommands
+
+    return ExplorerCommands
+
+
+class AttnApp(App[None]):
+    """Explore attention on one view.
+
+    Parameters
+    ----------
+    view : View
+        What to show first; already checked.
+    theme : str, optional
+        Name of a theme; the dark one of the project by default.
+    **options
+        For Textual's App, such as ``driver_class``.
+
+    Raises
+    ------
+    SettingError
+        There is no such theme.
+    """
+
+    TITLE = "attn-tui"
+    # Here and not in the screen: Textual loads no CSS of a default screen.
+    CSS_PATH = "screens/explorer.tcss"
+    COMMANDS: ClassVar = {explorer_commands}
+    BINDINGS: ClassVar = [Binding("ctrl+q", "quit", "quit", show=False, priority=True)]
+
+    def __init__(self, view: View, theme: str | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self._view = view
+        self.animation_level = "none"  # a frame that says nothing is one too many over SSH
+        for each in (DARK, LIGHT):
+            self.register_theme(each)
+        self.theme = self._checked(theme or DARK.name)
+
+    def get_default_screen(self) -> Screen[None]:
+        return ExplorerScreen(self._view, self._palette())
+
+    def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, self._recolour)
+
+    def _checked(self, name: str) -> str:
+        # An ansi theme with NO_COLOR is black on black, and the ramp needs known colours.
+        names = sorted(name for name, theme in self.available_themes.items() if not theme.ansi)
+        if name in names:
+            return name
+        raise SettingError(f"there is no theme {name}", f"choose one of {', '.join(names)}")
+
+    def _palette(self) -> Palette:
+        return make_palette(self.current_theme, self.console.color_system)
+
+    def _recolour(self, theme: Theme) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, ExplorerScreen):
+                screen.set_palette(self._palette())

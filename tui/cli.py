@@ -1,0 +1,270 @@
+"""The command line: ``attn-tui`` opens the explorer, ``attn-tui show`` prints.
+
+Two commands and one rule choose between them: the first word is ``show`` or it is not. A click
+group would read options before the first word as its own, and here they belong to the explorer.
+Whatever is heavy (NumPy, tokenizers, textual) is imported where it is needed, so that ``--help``
+and ``--version`` answer at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import click
+
+from core.errors import AttnError
+from tui.options import PANES, VECTORS, ZOOMS, build_view, check, number, precision, shared
+from tui.terminal import check_terminal, prepare_environment
+
+NAME = "attn-tui"
+SHOW = "show"
+REFUSED = 2
+INTERRUPTED = 128 + 2  # as a shell reports SIGINT
+PIPE_CLOSED = 128 + 13  # and SIGPIPE
+MAX_STDIN_BYTES = 2**24
+MAX_SENTENCE = 600
+
+
+class ExploreCommand(click.Command):
+    """The explorer's command, whose help also names the other one."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_usage(ctx, formatter)
+        formatter.write_usage(f"{NAME} {SHOW}", "[OPTIONS] TEXT", prefix=" " * len("Usage: "))
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        click.echo(f"{NAME} {version(NAME)}")
+        ctx.exit()
+
+
+@click.command(
+    NAME,
+    cls=ExploreCommand,
+    help="Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0.",
+    epilog=f"“{NAME} {SHOW} --help” explains how to print instead. Put -- before a text that"
+    f" starts with - or is the word {SHOW}.",
+)
+@click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
+@shared
+@number("--layer", "Layer to look at.", 0)
+@number("--head", "Head to look at.", 0)
+@number("--query", "Token that attends.", 0)
+@number("--key", "Token attended to.", 0)
+@click.option(
+    "--pane",
+    type=click.Choice(PANES),
+    default="weights",
+    show_default=True,
+    help="Pane to start in.",
+)
+@click.option(
+    "--vector",
+    type=click.Choice(VECTORS),
+    default="attn_out",
+    show_default=True,
+    help="Vector to look at.",
+)
+@click.option(
+    "--zoom",
+    type=click.Choice(ZOOMS),
+    default="6",
+    show_default=True,
+    help="Width of a cell of the matrix.",
+)
+@precision
+@click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
+    """Check all that can be checked on the shell's screen, then open the explorer's."""
+    problem = check_terminal()
+    if problem:
+        raise click.ClickException(problem)
+    view = build_view(_one_text(words), options)
+    check(view)
+
+    from tui.app import AttnApp
+    from tui.driver import run_app
+
+    sys.exit(run_app(AttnApp(view, theme=theme)))
+
+
+@click.command(
+    SHOW,
+    help="Print attention on TEXT, also into a pipe; - reads TEXT from standard input, without its"
+    " last line break. Every layer and every head is printed unless --layer or --head names one."
+    " Layers, heads and tokens count from 0.",
+    epilog="Tables show weights (pattern); csv and json give every digit. Notes about the text go"
+    " to error output.",
+)
+@click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "json", "csv")),
+    default="table",
+    show_default=True,
+    help="What to print.",
+)
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.UNPROCESSED,
+    help="Write to FILE, whole or not at all, instead of standard output.",
+)
+@number("--layer", "Only this layer.")
+@number("--head", "Only this head.")
+@number(
+    "--query",
+    "Only this query: in a table its weights with the heads side by side, and its attn_out;"
+    " in csv its rows; json always has all.",
+)
+@precision
+@shared
+def show(words: tuple[str, ...], form: str, output: str | None, **options: Any) -> None:
+    """Trace the text and write it down."""
+    view = build_view(_text_to_show(words), options)
+    tokens = check(view)
+
+    from core.runner import trace
+    from core.text import visible
+    from tui.show import formatted, write, write_file
+    from tui.table import Part
+
+    result = trace(view.request, tokens)
+    for notice in tokens.notices:
+        click.echo(f"{NAME}: note: {visible(notice)}", err=True)
+    part = Part(options["layer"], options["head"], options["query"])
+    if output is None:
+        write(formatted(result, form, part, view.precision, _width()), sys.stdout)
+    else:
+        write_file(formatted(result, form, part, view.precision, None), output)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 2 refused, 130 interrupted, 141 nobody reads on."""
+    prepare_environment()  # before NumPy, whichever command imports it
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # whatever the locale says: JSON has no other
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_run(words))
+
+
+def parse(words: list[str]) -> click.Context:
+    """Choose the command and read its options."""
+    if words[:1] == [SHOW]:
+        return show.make_context(f"{NAME} {SHOW}", words[1:])
+    return explore.make_context(NAME, words)
+
+
+def _run(words: list[str]) -> int:
+    try:
+        with parse(words) as ctx:
+            ctx.command.invoke(ctx)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _silence_stdout()
+        return INTERRUPTED
+    except MemoryError:
+        return _refuse("there is not enough memory: use a shorter text or a smaller model")
+    except click.NoSuchOption as error:
+        return _refuse(f"{error.format_message()} A text that starts with - goes after --.")
+    except click.ClickException as error:
+        return _refuse(error.format_message())
+    except OSError as error:
+        return _stop(error)
+    except AttnError as error:
+        return _refuse(str(error))
+    return 0
+
+
+def _stop(error: OSError) -> int:
+    """End after a failed read or write."""
+    _silence_stdout()
+    if error.errno == errno.EPIPE:
+        return PIPE_CLOSED
+    where = f" {os.fsdecode(error.filename)}" if error.filename else ""
+    return _refuse(f"cannot read or write{where}: {error.strerror or error}")
+
+
+def _silence_stdout() -> None:
+    """Drop what is still buffered: Python would write it at exit and complain when it cannot."""
+    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.__stdout__.fileno())
+        os.close(nowhere)
+
+
+def _refuse(sentence: str) -> int:
+    """Say in one line why nothing was done, with nothing in it that a terminal would obey."""
+    from core.text import visible
+    from tui.labels import clip
+
+    # The check of the terminal names the program itself.
+    line = clip(visible(sentence.removeprefix(f"{NAME} ")), MAX_SENTENCE)
+    end = "" if line.endswith((".", "?", "!", ")")) else "."
+    with suppress(OSError):  # nobody can be told; the exit code still does
+        click.echo(f"{NAME}: {line}{end}", err=True)
+    return REFUSED
+
+
+def _one_text(words: tuple[str, ...]) -> str | None:
+    """The text, None without one; several words are a sentence without its quotes."""
+    if len(words) < 2:
+        return words[0] if words else None
+    start = " ".join(words[:2])[:40]
+    also = f"; {SHOW}, to print, goes before its options" if words[0] == SHOW else ""
+    raise click.UsageError(f'put the text in quotes, as in "{start} …"{also}')
+
+
+def _text_to_show(words: tuple[str, ...]) -> str:
+    text = _one_text(words)
+    if text is None and (sys.stdin is None or sys.stdin.isatty()):
+        raise click.UsageError(
+            "there is no text: give one in quotes, or give - to read standard input"
+        )
+    return _read_stdin() if text is None or text == "-" else text
+
+
+def _read_stdin() -> str:
+    """Standard input as text, without a byte order mark and without its last line break."""
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed: give the text in quotes")
+    data = sys.stdin.buffer.read(MAX_STDIN_BYTES + 1)
+    if len(data) > MAX_STDIN_BYTES:
+        raise click.UsageError(
+            f"standard input holds more than {MAX_STDIN_BYTES >> 20} MiB: give a shorter text"
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(
+            f"standard input is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x}):"
+            " convert it first, for example with iconv -f GB18030 -t UTF-8"
+        ) from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _width() -> int | None:
+    """Cells of a line of standard output when it is a terminal, None when nobody looks at it."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):  # closed, or no terminal
+        return None

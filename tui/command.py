@@ -1,0 +1,98 @@
+"""The command that opens a view again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+from collections.abc import Iterator
+
+from core.errors import TextError
+from core.text import is_unseen, visible
+from core.types import Mask
+from tui.state import View
+
+NAME = "attn-tui"
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
+
+
+def command_line(view: View) -> str:
+    """The shortest ``attn-tui`` command that opens exactly this view.
+
+    Options at their defaults are left out. Words are quoted for a POSIX shell; a text with
+    characters that cannot be seen is written as ``$'…'``, which bash, ksh and zsh understand.
+    Lone surrogates, which the analysis replaces by U+FFFD, are replaced here too.
+
+    Raises
+    ------
+    TextError
+        The text or the tokenizer's name holds a NUL, which no command line can carry.
+    """
+    text = re.sub("[\ud800-\udfff]", "\ufffd", view.request.text)
+    if "\0" in text + view.request.tokenizer:
+        raise TextError("no command line can carry a NUL character", "take it out of the text")
+    words = [NAME, *_options(view)]
+    if text != View().request.text:
+        if text.startswith("-") or text == "show":
+            words.append("--")
+        words.append(_quoted(text))
+    return " ".join(words)
+
+
+def _options(view: View) -> Iterator[str]:
+    """Option and value for each field that is not at its default."""
+    for option, value, default in _fields(view, View()):
+        if value == default:
+            continue
+        if isinstance(value, bool):
+            yield option if value else option.replace("--", "--no-", 1)
+        else:
+            yield option
+            yield _quoted(str(value))
+
+
+def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
+    """(option, value, default) in the order of ``--help``."""
+    request, usual = view.request, plain.request
+    model, usual_model = request.model, usual.model
+    switches, usual_switches = request.switches, usual.switches
+    yield "--tokenizer", request.tokenizer, usual.tokenizer
+    for name in ("d_model", "heads", "layers", "seed"):
+        yield _option(name), getattr(model, name), getattr(usual_model, name)
+    yield "--mask", switches.mask.name, usual_switches.mask.name
+    yield "--block", _listed(switches.mask), _listed(usual_switches.mask)
+    for name in ("positions", "scale", "temperature"):
+        yield _option(name), getattr(switches, name), getattr(usual_switches, name)
+    for name in ("layer", "head", "query", "key", "pane", "vector", "zoom", "precision"):
+        yield _option(name), getattr(view, name), getattr(plain, name)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _listed(mask: Mask) -> str:
+    return ",".join(map(str, sorted(mask.blocked)))
+
+
+def _quoted(text: str) -> str:
+    """One shell word: as it is, in single quotes, or escaped where characters are invisible."""
+    if visible(text) == text:
+        return shlex.quote(text)
+    return "$'" + "".join(map(_escaped, text)) + "'"
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    # A combining mark would sit on what stands before it, maybe the quote.
+    if not (is_unseen(char) or unicodedata.category(char).startswith("M")):
+        return char
+    # Octal always ends after three digits; \x and \u differ between shells and locales.
+    return "".join(f"\\{byte:03o}" for byte in _bytes(char))
+
+
+def _bytes(char: str) -> bytes:
+    """UTF-8; the byte that an undecodable part of a file name stands for; ``?`` for the rest."""
+    escaped = "\udc80" <= char <= "\udcff"
+    return char.encode("utf-8", "surrogateescape" if escaped else "replace")

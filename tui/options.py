@@ -1,0 +1,175 @@
+"""Options of the command line, and the view that they ask for.
+
+Neither textual nor NumPy is imported with this module, so that ``--help`` answers at once. The
+names and defaults that `tui.state` owns are therefore written again here; a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from core.types import Tokens
+    from tui.state import View
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+PANES = ("tokens", "weights", "matrix", "vectors")
+VECTORS = ("input", "q", "k", "v", "z", "attn_out")
+ZOOMS = ("1", "2", "4", "6", "8")
+PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom")
+
+# 20 digits hold the largest seed, and every sum with them stays cheap.
+_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+_MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
+_MASK_FORMS = "none|causal|window:N|causal+window:N"
+
+
+def whole(value: str | int) -> int:
+    """Read a whole number; its range is checked where its meaning is known."""
+    if not _WHOLE.fullmatch(str(value)):
+        raise click.BadParameter(f"{value!r} is not a whole number of at most 20 digits")
+    return int(value)
+
+
+def mask_parts(value: str) -> tuple[bool, int | None]:
+    """Read ``none``, ``causal``, ``window:N`` or ``causal+window:N`` as (causal, window)."""
+    found = _MASK.fullmatch(value)
+    if not found:
+        forms = _MASK_FORMS.replace("|", ", ")
+        raise click.BadParameter(f"{value!r} is no mask: choose one of {forms} with N from 0")
+    window = found["window"]
+    return bool(found["causal"] or found["both"]), None if window is None else int(window)
+
+
+def keys(value: str) -> frozenset[int]:
+    """Read key numbers with commas between them."""
+    parts = [part.strip() for part in value.split(",")]
+    if not all(_WHOLE.fullmatch(part) for part in parts):
+        raise click.BadParameter(f"{value!r} is no list of key numbers such as 0,2")
+    return frozenset(map(int, parts))
+
+
+def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:
+    """An option that takes a whole number."""
+    return click.option(
+        name,
+        type=whole,
+        metavar="N",
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
+_SHARED = (
+    click.option(
+        "--tokenizer",
+        default="mixed",
+        metavar="mixed|chars|spaces|PATH",
+        show_default=True,
+        help="How the text is cut into tokens; PATH is a tokenizer.json.",
+    ),
+    number("--d-model", "Numbers in a vector.", 16),
+    number("--heads", "Heads; they share d_model evenly.", 4),
+    number("--layers", "Layers.", 1),
+    number("--seed", "Seed of the random weights.", 0),
+    click.option(
+        "--mask",
+        type=mask_parts,
+        default="none",
+        metavar=_MASK_FORMS,
+        show_default=True,
+        help="Keys that a query may attend to: all, those up to it, those at most N away.",
+    ),
+    click.option("--block", type=keys, metavar="I,J,…", help="Keys that no query may attend to."),
+    click.option(
+        "--positions/--no-positions", default=True, show_default=True, help="Add positions."
+    ),
+    click.option(
+        "--scale/--no-scale", default=True, show_default=True, help="Divide q·k by √d_head."
+    ),
+    click.option(
+        "--temperature",
+        type=float,
+        default=1.0,
+        metavar="X",
+        show_default=True,
+        help="Divides the scores; a higher one spreads the weights more evenly.",
+    ),
+)
+
+precision = number("--precision", "Digits after the point, 1 to 12.", 3)
+
+
+def shared(command: Decorated) -> Decorated:
+    """Add the options of the model and of the switches to a command."""
+    for option in reversed(_SHARED):
+        command = option(command)
+    return command
+
+
+def build_view(text: str | None, options: dict[str, Any]) -> View:
+    """Turn parsed options into a view.
+
+    Parameters
+    ----------
+    text : str or None
+        None takes the example of the explorer.
+    options : dict
+        Values by parameter name. A place (`PLACES`) that is absent or None keeps its default.
+
+    Raises
+    ------
+    SettingError
+        The precision is out of range. Every other number is checked by `check`.
+    """
+    from core.errors import SettingError
+    from core.types import Mask, ModelSpec, Request, Switches
+    from tui.state import EXAMPLE, MAX_PRECISION, View
+
+    causal, window = options["mask"]
+    request = Request(
+        EXAMPLE if text is None else text,
+        options["tokenizer"],
+        ModelSpec(options["layers"], options["heads"], options["d_model"], options["seed"]),
+        Switches(
+            Mask(causal, window, options["block"] or frozenset()),
+            options["positions"],
+            options["scale"],
+            options["temperature"],
+        ),
+    )
+    places = {name: options[name] for name in PLACES if options.get(name) is not None}
+    if "zoom" in places:
+        places["zoom"] = int(places["zoom"])
+    if not 1 <= places.get("precision", 1) <= MAX_PRECISION:
+        raise SettingError(
+            f"precision {places['precision']} is out of range", f"choose 1 to {MAX_PRECISION}"
+        )
+    return View(request, **places)
+
+
+def check(view: View) -> Tokens:
+    """Cut the text and check every number of a view, before anything large is computed.
+
+    Raises
+    ------
+    AttnError
+        The view is refused.
+    """
+    from core.errors import SettingError
+    from tui.state import Explorer, check_view
+
+    request, tokens = Explorer(view).prepare(view.request)
+    check_view(view, tokens)
+    for index in sorted(request.switches.mask.blocked):
+        if not 0 <= index < len(tokens):
+            raise SettingError(
+                f"blocked key {index} is out of range", f"choose 0 to {len(tokens) - 1}"
+            )
+    return tokens

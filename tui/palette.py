@@ -1,0 +1,102 @@
+"""The command palette: panes, heads, layers, tokens, examples, tokenizers, themes, actions."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from core.resources import data_path
+from core.text import label, visible
+from core.tokenization import PATTERNS
+from tui.keys import CHANGE, LOOK, PROGRAM
+from tui.screens.explorer import ExplorerScreen
+from tui.state import PANES
+
+_MOST_TOKENS = 20  # hits for one search
+
+
+class Command(NamedTuple):
+    """What can be chosen."""
+
+    name: str
+    help: str
+    run: Callable[[], object]
+
+
+def examples() -> list[tuple[str, str]]:
+    """Title and text of each example sentence."""
+    with data_path("examples.toml").open("rb") as file:
+        return [(entry["title"], entry["text"]) for entry in tomllib.load(file)["examples"]]
+
+
+class ExplorerCommands(Provider):
+    """Everything that the explorer can do, to search."""
+
+    @property
+    def explorer(self) -> ExplorerScreen:
+        return cast(ExplorerScreen, self.screen)
+
+    async def discover(self) -> Hits:
+        for command in self._commands():
+            yield DiscoveryHit(
+                Content(command.name), command.run, text=command.name, help=command.help
+            )
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for command in self._commands():
+            if (score := matcher.match(command.name)) > 0:
+                yield self._hit(score, command)
+        for command in self._tokens(query.strip().lower()):
+            yield self._hit(0.5, command)
+
+    def _hit(self, score: float, command: Command) -> Hit:
+        return Hit(score, Content(command.name), command.run, text=command.name, help=command.help)
+
+    def _commands(self) -> Iterator[Command]:
+        explorer = self.explorer
+        for title, text in examples():
+            yield Command(f"Example: {title}", visible(text), partial(explorer.explore, text))
+        for pane in PANES:
+            run = partial(explorer.action_pane, pane)
+            yield Command(f"Pane: {pane}", f"show the {pane}", run)
+        model = explorer.state.view.request.model
+        for head in range(model.heads):
+            yield Command(f"Head {head}", "select this head", partial(explorer.select, head=head))
+        for layer in range(model.layers):
+            run = partial(explorer.select, layer=layer)
+            yield Command(f"Layer {layer}", "select this layer", run)
+        for name in PATTERNS:
+            yield Command(
+                f"Tokenizer: {name}", "cut the sentence this way", partial(self._tokenize, name)
+            )
+        for theme in sorted(self.app.available_themes):
+            if not self.app.available_themes[theme].ansi:
+                yield Command(f"Theme: {theme}", "change the colours", partial(self._theme, theme))
+        for key in (*LOOK, *CHANGE, *PROGRAM):
+            if key.action != "app.command_palette":
+                act = partial(explorer.run_action, key.action)
+                yield Command(key.help[0].upper() + key.help[1:], f"key {key.shown}", act)
+
+    def _tokens(self, query: str) -> Iterator[Command]:
+        """Tokens whose label or index holds the query, from the first on."""
+        scene, found = self.explorer.scene, 0
+        for index, token in enumerate(scene.tokens if scene else ()):
+            name = f"Token {index}: {label(token)}"
+            if query in name.lower():
+                yield Command(name, "make it the query", partial(self.explorer.select, query=index))
+                found += 1
+                if found == _MOST_TOKENS:
+                    return
+
+    def _tokenize(self, name: str) -> None:
+        self.explorer.submit(replace(self.explorer.state.view.request, tokenizer=name))
+
+    def _theme(self, name: str) -> None:
+        self.app.theme = name

@@ -1,0 +1,335 @@
+"""The explorer: wires keys, edits and clicks to the state, and the state to the widgets."""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Static
+from textual.worker import get_current_worker
+
+from core.errors import AttnError, BudgetError
+from core.runner import trace
+from core.types import Request, Tokens, Trace
+from tui.command import command_line
+from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
+from tui.messages import Pressed, Selected, SentenceChanged
+from tui.state import PANES, QUICK_CHARACTERS, Explorer, Scene, View, is_quick
+from tui.theme import Palette
+from tui.widgets.bars import Header, KeyBar, Status, Tabs
+from tui.widgets.lines import Lines
+from tui.widgets.matrix import MatrixPane
+from tui.widgets.pane import Pane
+from tui.widgets.sentence import Sentence
+from tui.widgets.tokens import TokensPane
+from tui.widgets.vectors import VectorsPane
+from tui.widgets.weights import WeightsPane
+
+SMALLEST = (60, 18)
+WIDE = (100, 28)
+# Edits closer than this are one: a paste that a terminal types out, or a held key.
+BURST_SECONDS = 0.03
+
+
+class ExplorerScreen(Screen[None]):
+    """One sentence, its tokens, its weights and its vectors."""
+
+    BINDINGS = BINDINGS  # type: ignore[assignment]
+    AUTO_FOCUS = None
+
+    scene: reactive[Scene | None] = reactive(None, repaint=False, always_update=True)
+
+    def __init__(self, view: View, palette: Palette) -> None:
+        super().__init__()
+        self.state = Explorer(view)
+        self.palette = palette
+        self.generation = 0
+        self._burst: Timer | None = None
+        self._edited_at = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield Header()
+        with Vertical(id="sentence-box") as box:
+            box.border_title = "Sentence"
+            yield Sentence(self.state.view.request.text)
+        yield Tabs()
+        with Horizontal(id="body"):
+            yield TokensPane("tokens")
+            with Vertical(id="middle"):
+                yield WeightsPane("weights")
+                yield MatrixPane("matrix")
+            yield VectorsPane("vectors")
+        yield Static(id="message")
+        yield Static(id="too-small")
+        yield Status()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.set_palette(self.palette)
+        self._fit(self.app.size.width, self.app.size.height)
+        self.submit(self.state.view.request)
+        self.call_after_refresh(self._focus_pane)
+
+    # Requests: prepared at once, run at once when quick, else in a thread.
+
+    def submit(self, request: Request) -> None:
+        """Ask for a trace; whatever was asked before is stale from now on."""
+        self.generation += 1
+        if len(request.text) > QUICK_CHARACTERS:
+            self._run_in_thread(request, None)
+            return
+        try:
+            request, tokens = self.state.prepare(request)
+            if is_quick(request, tokens):
+                self._finish(trace(request, tokens))
+            else:
+                self._run_in_thread(request, tokens)
+        except AttnError as error:
+            self._refuse(request, error)
+
+    def _run_in_thread(self, request: Request, tokens: Tokens | None) -> None:
+        self.query_one(Status).busy = True
+        work = partial(self._work, self.generation, request, tokens)
+        self.run_worker(work, thread=True, exclusive=True, group="trace")
+
+    def _work(self, generation: int, request: Request, tokens: Tokens | None) -> None:
+        """In a thread: the trace, or why there is none; dropped when stale."""
+        worker = get_current_worker()
+        result: Trace | AttnError
+        try:
+            if tokens is None:
+                request, tokens = self.state.prepare(request)
+            result = trace(request, tokens)
+        except AttnError as error:
+            result = error
+        except MemoryError:
+            result = BudgetError("this machine has no memory left", "use a shorter text")
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._arrived, generation, request, result)
+
+    def _arrived(self, generation: int, request: Request, result: Trace | AttnError) -> None:
+        if generation != self.generation:
+            return
+        if isinstance(result, AttnError):
+            self._refuse(request, result)
+        else:
+            self._finish(result)
+
+    def _finish(self, result: Trace) -> None:
+        try:
+            self.state.accept(result)
+        except AttnError as error:
+            self._refuse(result.request, error)
+            return
+        self._publish()
+
+    def _refuse(self, request: Request, error: AttnError) -> None:
+        self.state.refuse(request, error)
+        self._publish()
+
+    def _publish(self) -> None:
+        """Hand the state to the widgets."""
+        error = self.state.error
+        self.set_class(error is not None, "-refused")
+        if error is not None:
+            text = Content.assemble(
+                (error.title, "bold $warning"),
+                "\n\n",
+                f"{error.message}.\n",
+                f"To mend it, {error.hint}.",
+            )
+            self.query_one("#message", Static).update(text)
+        status = self.query_one(Status)
+        status.busy = False
+        scene = self.scene = self.state.scene
+        notices = " · ".join(scene.tokens.notices) if scene else ""
+        box = self.query_one("#sentence-box")
+        if notices != self._notices:
+            self._notices = notices
+            box.border_subtitle = Content(notices)
+        for widget in self.query(Lines):
+            widget.scene = scene
+        self._show_active()
+        self._update_keys()
+
+    _notices = ""
+
+    # The sentence.
+
+    @on(SentenceChanged)
+    def _edited(self, event: SentenceChanged) -> None:
+        event.stop()
+        now = monotonic()
+        recent, self._edited_at = now - self._edited_at < BURST_SECONDS, now
+        if self._burst is not None:
+            self._burst.reset()
+        elif recent:
+            self._burst = self.set_timer(BURST_SECONDS, self._submit_text)
+        else:
+            self._submit_text()
+
+    def _submit_text(self) -> None:
+        if self._burst is not None:
+            self._burst.stop()
+            self._burst = None
+        text = self.query_one(Sentence).true_text
+        if text != self.state.view.request.text:
+            self.submit(self.state.with_text(text))
+
+    @property
+    def settled(self) -> bool:
+        """Whether what is shown belongs to what was asked for."""
+        return self._burst is None and not self.query_one(Status).busy
+
+    # Places.
+
+    @on(Selected)
+    def _selected(self, event: Selected) -> None:
+        event.stop()
+        self.select(**event.places)
+
+    def select(self, **places: object) -> None:
+        self.state.select(**places)
+        self._publish()
+
+    @on(Pressed)
+    def _pressed(self, event: Pressed) -> None:
+        event.stop()
+        self.app.simulate_key(event.key)
+
+    def action_step(self, name: str, by: int) -> None:
+        self.state.step(name, by)
+        self._publish()
+
+    def action_cycle(self, name: str, by: int) -> None:
+        self.state.cycle(name, by)
+        self._publish()
+
+    def action_sideways(self, by: int) -> None:
+        self.action_step("key" if self.state.view.pane == "matrix" else "head", by)
+
+    def action_jump(self, query: int) -> None:
+        last = len(self.state.trace.tokens) - 1 if self.state.trace else 0
+        self.select(query=last if query < 0 else query)
+
+    def action_page(self, by: int) -> None:
+        if self.scene is not None:
+            self._pane(self.state.view.pane).page(self.scene, by)
+
+    def action_next_pane(self, by: int) -> None:
+        if not isinstance(self.focused, Sentence):
+            self.state.cycle("pane", by)
+        self._focus_pane()
+
+    def action_pane(self, name: str) -> None:
+        self.state.select(pane=name)
+        self._focus_pane()
+
+    def _pane(self, name: str) -> Pane:
+        return self.query_one(f"#pane-{name}", Pane)
+
+    def _focus_pane(self) -> None:
+        self._publish()
+        self.set_focus(self._pane(self.state.view.pane))
+
+    # Switches.
+
+    def action_edit(self) -> None:
+        self.query_one(Sentence).focus()
+
+    def action_done(self) -> None:
+        self._focus_pane()
+
+    def action_mask(self) -> None:
+        self.submit(self.state.next_mask())
+
+    def action_block(self) -> None:
+        self.submit(self.state.toggle_blocked(self.state.view.query))
+
+    def action_scale(self) -> None:
+        self.submit(self.state.with_switch(scale=not self.state.view.request.switches.scale))
+
+    def action_positions(self) -> None:
+        positions = self.state.view.request.switches.positions
+        self.submit(self.state.with_switch(positions=not positions))
+
+    def action_temperature(self, by: int) -> None:
+        self.submit(self.state.next_temperature(by))
+
+    def explore(self, text: str) -> None:
+        """Put another sentence in place of this one."""
+        self.query_one(Sentence).set_true_text(text)
+
+    # The rest.
+
+    def action_copy(self) -> None:
+        try:
+            command = command_line(self.state.view)
+        except AttnError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        self.app.copy_to_clipboard(command)
+        self.notify(command, title="Copied", markup=False)
+
+    def action_help(self) -> None:
+        from tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen())
+
+    # Layout, colours and keys.
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit(event.size.width, event.size.height)
+
+    def _fit(self, width: int, height: int) -> None:
+        small = width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(small, "-too-small")
+        self.set_class(width < WIDE[0] or height < WIDE[1], "-compact")
+        if small:
+            need = f"attn-tui needs {SMALLEST[0]} × {SMALLEST[1]} cells.\n"
+            has = f"This terminal has {width} × {height}."
+            self.query_one("#too-small", Static).update(Content(need + has))
+
+    def _show_active(self) -> None:
+        active = self.state.view.pane
+        for pane in self.query(Pane):
+            pane.set_class(pane.pane == active, "-active")
+        self.query_one("#middle").set_class(active in PANES[1:3], "-active")
+
+    def set_palette(self, palette: Palette) -> None:
+        self.palette = palette
+        for widget in self.query(Lines):
+            widget.palette = palette
+
+    def on_descendant_focus(self) -> None:
+        self._update_keys()
+
+    def on_descendant_blur(self) -> None:
+        self._update_keys()
+
+    def _update_keys(self) -> None:
+        if isinstance(self.focused, Sentence):
+            hints, last = EDITING, EDITING_LAST
+        else:
+            pool = MATRIX if self.state.view.pane == "matrix" else BROWSING
+            hints, last = tuple(hint for hint in pool if self._works(hint[1])), BROWSING_LAST
+        self.query_one(KeyBar).hints = (hints, last)
+
+    def _works(self, name: str) -> bool:
+        """Whether a hint's key would change anything now."""
+        view, model = self.state.view, self.state.view.request.model
+        if self.scene is None:
+            return name in ("edit", "copy", "palette")
+        return {
+            "head": model.heads > 1,
+            "layer": model.layers > 1,
+            "vector": view.pane == "vectors",
+            "zoom": view.pane == "matrix" or not self.has_class("-compact"),
+        }.get(name, True)

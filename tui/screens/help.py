@@ -1,0 +1,88 @@
+"""The help: every key, and how to read the numbers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui.keys import GROUPS
+from tui.labels import pad
+
+READING = (
+    (
+        "What you see",
+        "Each token asks with its query q and is found by its key k. q·k, divided by √d_head and "
+        "the temperature, gives a score for each key; softmax turns the scores of one query into "
+        "weights that add up to 1. z is the mix of the values v by these weights; the heads' z "
+        "side by side, times W_O, are attn_out.",
+    ),
+    (
+        "What it means",
+        "The weights of this model are random numbers from a seed. They show the mechanism "
+        "exactly, and no meaning: that one word attends to another here says nothing about "
+        "language.",
+    ),
+    (
+        "Signs",
+        "– or · a masked cell, exactly 0 · <0.001 a weight that is not 0 but rounds to it · "
+        "full bar: the weight that a whole bar stands for · bits: entropy of the row, from 0 (one "
+        "key) to log2 of the number of keys (all alike).",
+    ),
+    (
+        "Several layers",
+        "resid_post = LayerNorm(resid_pre + attn_out) enters the next layer. There is no MLP.",
+    ),
+)
+
+
+def help_content() -> Content:
+    """All keys by group, then the reading guide."""
+    parts: list[Content | str | tuple[str, str]] = []
+    for title, keys in GROUPS.items():
+        parts.append((f"{title}\n", "bold $accent"))
+        for key in keys:
+            parts.append((f"  {pad(key.shown, 8)}", "bold"))
+            parts.append(f"{key.help}\n")
+        parts.append("\n")
+    parts.append("In the sentence, letters are text; F1, ^p and ^q work there too.\n")
+    parts.append("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.\n\n")
+    for title, text in READING:
+        parts.append((f"{title}\n", "bold $accent"))
+        parts.append(f"{text}\n\n")
+    return Content.assemble(*parts)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Shown over the explorer until esc, ? or q."""
+
+    BINDINGS: ClassVar = [Binding("escape,question_mark,f1,q", "dismiss", "close", show=False)]
+    DEFAULT_CSS = """
+    HelpScreen {
+        align: center middle;
+        & > VerticalScroll {
+            width: 84;
+            max-width: 100%;
+            height: 100%;
+            border: round $accent;
+            border-title-color: $accent;
+            border-subtitle-color: $foreground 60%;
+            background: $background;
+            padding: 0 2;
+        }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll() as scroll:
+            scroll.border_title = "Help"
+            scroll.border_subtitle = "↑↓ scroll · esc close"
+            yield Static(help_content())
+
+    def on_mount(self) -> None:
+        self.query_one(VerticalScroll).focus()

@@ -1,0 +1,248 @@
+"""A trace as text for a pipe: tables, JSON and CSV in pieces, and how they are written.
+
+A trace of 2,048 tokens is a gigabyte of JSON, so nothing here builds the whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from core.errors import AttnError
+from core.text import is_unseen, label
+from core.types import Array, BoolArray, LayerTrace, Trace
+from tui.table import Part, table_lines
+
+SCHEMA = 1
+COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"
+
+
+class OutputError(AttnError):
+    """A file cannot be written."""
+
+    title = "Output"
+
+
+def formatted(
+    trace: Trace, form: str, part: Part, precision: int, width: int | None
+) -> Iterator[str]:
+    """Lines of one of the formats ``table``, ``json`` and ``csv``.
+
+    Parameters
+    ----------
+    trace : Trace
+    form : str
+    part : Part
+        JSON ignores its query: a document always has whole matrices.
+    precision : int
+        Digits after the point, in a table; the others give every digit.
+    width : int or None
+        Cells of a line of a table, None when it is not to be folded.
+    """
+    if form == "json":
+        return json_lines(trace, part)
+    if form == "csv":
+        return csv_lines(trace, part)
+    return table_lines(trace, part, precision, width)
+
+
+def json_lines(trace: Trace, part: Part) -> Iterator[str]:
+    """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
+    head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in _json_head(trace))
+    yield f"{{{head},"
+    yield '"tokens": ['
+    yield from _joined(_json_token(token) for token in trace.tokens)
+    yield '], "layers": ['
+    layers = part.layers(trace)
+    for layer in layers:
+        yield from _json_layer(trace, layer, part)
+        yield "]}," if layer != layers[-1] else "]}"
+    yield "]}"
+
+
+def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
+    """A header and a line for each cell; a masked one has no attn_scores."""
+    yield COLUMNS
+    labels = [_csv_cell(label(token)) for token in trace.tokens]
+    keys = [f"{key},{name}" for key, name in enumerate(labels)]
+    for layer in part.layers(trace):
+        arrays = trace.layers[layer]
+        for head in part.heads(trace):
+            for query in part.queries(trace):
+                start = f"{layer},{head},{query},{labels[query]}"
+                yield from _csv_row(arrays, head, query, trace.mask[query], start, keys)
+
+
+def write(lines: Iterable[str], stream: TextIO | None) -> None:
+    """Write lines to a stream.
+
+    Raises
+    ------
+    OutputError
+        The stream is closed.
+    OSError
+        Nobody reads it, or it takes no more.
+    """
+    if stream is None:
+        raise OutputError("standard output is closed", "open it or give --output FILE")
+    stream.writelines(f"{line}\n" for line in lines)
+    stream.flush()
+
+
+def write_file(lines: Iterable[str], name: str) -> None:
+    """Write lines to a file, whole or not at all; an older file stays until then.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; nothing is left behind.
+    """
+    path = Path(os.path.realpath(name))  # a link keeps pointing at the file
+    try:
+        mode = _mode_for(path, name)
+        handle, temporary = tempfile.mkstemp(prefix=".attn-tui-", dir=path.parent)
+        try:
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:
+                write(lines, file)
+                os.fchmod(handle, mode)
+                os.fsync(handle)  # some disks tell only now that they are full
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {name} ({error.strerror or error})",
+            "give a file in a folder that exists, may be written and has space",
+        ) from error
+
+
+def _mode_for(path: Path, name: str) -> int:
+    """Permissions of the file to write: its own, or those that the umask leaves to a new one."""
+    try:
+        found = path.stat().st_mode
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
+    if stat.S_ISDIR(found):
+        raise OutputError(f"{name} is a folder", "name a file in it")
+    if not stat.S_ISREG(found):  # to replace /dev/null by a file would be a disaster
+        raise OutputError(f"{name} is no ordinary file", "write to it with > instead")
+    if not os.access(path, os.W_OK):
+        raise OutputError(f"{name} is read-only", "name another file")
+    return stat.S_IMODE(found)
+
+
+def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
+    request, model, switches = trace.request, trace.request.model, trace.request.switches
+    yield "schema", SCHEMA
+    yield (
+        "model",
+        {
+            "name": model.name,
+            "layers": model.layers,
+            "heads": model.heads,
+            "d_model": model.d_model,
+            "d_head": model.d_head,
+            "seed": model.seed,
+        },
+    )
+    yield (
+        "switches",
+        {
+            "tokenizer": request.tokenizer,
+            "mask": switches.mask.name,
+            "blocked": sorted(switches.mask.blocked),
+            "positions": switches.positions,
+            "scale": switches.scale,
+            "temperature": switches.temperature,
+        },
+    )
+    yield "text", trace.tokens.text
+
+
+def _json_token(token: Any) -> str:
+    names = ("text", "piece", "id", "start", "end", "special")
+    return _json({name: getattr(token, name) for name in names})
+
+
+def _json_layer(trace: Trace, layer: int, part: Part) -> Iterator[str]:
+    arrays = trace.layers[layer]
+    yield f'{{"layer": {layer}, "attn_out": ['
+    yield from _json_rows(arrays.attn_out)
+    yield '], "heads": ['
+    heads = part.heads(trace)
+    for head in heads:
+        yield f'{{"head": {head},'
+        for name in ("q", "k", "v", "dot", "attn_scores", "pattern", "z"):
+            yield f'"{name}": ['
+            mask = trace.mask if name == "attn_scores" else None
+            yield from _json_rows(getattr(arrays, name)[head], mask)
+            yield "]," if name != "z" else "]"
+        yield "}," if head != heads[-1] else "}"
+
+
+def _json_rows(matrix: Array, mask: BoolArray | None = None) -> Iterator[str]:
+    return _joined(
+        # The shortest digits that give the number back; every number of a trace is finite.
+        repr(row.tolist()) if mask is None or mask[index].all() else _with_nulls(row, mask[index])
+        for index, row in enumerate(matrix)
+    )
+
+
+def _with_nulls(row: Array, allowed: BoolArray) -> str:
+    pairs = zip(row.tolist(), allowed.tolist(), strict=True)
+    return json.dumps([value if shown else None for value, shown in pairs])
+
+
+def _joined(rows: Iterable[str]) -> Iterator[str]:
+    """Lines with a comma after each but the last."""
+    before: str | None = None
+    for row in rows:
+        if before is not None:
+            yield f"{before},"
+        before = row
+    if before is not None:
+        yield before
+
+
+def _json(value: Any) -> str:
+    """Readable JSON with escapes for all that a terminal would obey, hide or misplace."""
+    return re.sub(r"[^ -~]", _escaped, json.dumps(value, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    if char == "\x7f":  # ASCII, so json leaves it
+        return "\\u007f"
+    return json.dumps(char)[1:-1] if is_unseen(char) else char
+
+
+def _csv_cell(text: str) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow([text])
+    return line.getvalue()
+
+
+def _csv_row(
+    arrays: LayerTrace, head: int, query: int, allowed: BoolArray, start: str, keys: list[str]
+) -> Iterator[str]:
+    columns = zip(
+        keys,
+        arrays.dot[head, query].tolist(),
+        arrays.attn_scores[head, query].tolist(),
+        arrays.pattern[head, query].tolist(),
+        allowed.tolist(),
+        strict=True,
+    )
+    for key, dot, score, pattern, shown in columns:
+        yield f"{start},{key},{dot!r},{score if shown else ''!s},{pattern!r}"

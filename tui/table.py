@@ -1,0 +1,221 @@
+"""A trace as tables for a shell, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.cells import cell_len
+
+from core.text import label, visible
+from core.types import Array, BoolArray, Tokens, Trace
+from tui.labels import MASKED, clip, pad, plural, signed, weight, weight_cells
+from tui.state import switches_in_words
+
+GAP = "  "
+HEADER_CELLS = 20  # of a token in a row's or a column's header
+NOTHING = "masked"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What to print of a trace; None is all."""
+
+    layer: int | None = None
+    head: int | None = None
+    query: int | None = None
+
+    def layers(self, trace: Trace) -> Sequence[int]:
+        return _one_or_all(self.layer, len(trace.layers))
+
+    def heads(self, trace: Trace) -> Sequence[int]:
+        return _one_or_all(self.head, trace.request.model.heads)
+
+    def queries(self, trace: Trace) -> Sequence[int]:
+        return _one_or_all(self.query, len(trace.tokens))
+
+
+def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> Iterator[str]:
+    """Tables of the weights, with their facts above them.
+
+    Parameters
+    ----------
+    trace : Trace
+    part : Part
+        Without a query: a table a head, queries down and keys across. With one: a table a layer,
+        keys down and heads across, and the query's attn_out.
+    precision : int
+        Digits after the point.
+    width : int or None
+        Cells of a line; wider tables are folded into blocks of columns. None folds nothing.
+
+    Yields
+    ------
+    str
+        Lines without their line breaks.
+    """
+    yield from _facts(trace)
+    names = _names(trace.tokens)
+    mask = trace.mask
+    for layer in part.layers(trace):
+        if part.query is not None:
+            yield from _query_table(trace, names, layer, part, precision, width)
+            continue
+        for head in part.heads(trace):
+            yield ""
+            yield f"layer {layer} · head {head} · pattern (query ↓, key →)"
+            rows = PatternRows(
+                trace.layers[layer].pattern[head], trace.mask, names.columns, precision
+            )
+            yield from _folded(names, rows, width)
+
+
+class PatternRows:
+    """Rows of weights, formatted a row at a time: 2,048 tokens have four million cells a head."""
+
+    def __init__(
+        self, pattern: Array, mask: BoolArray, names: Sequence[str], precision: int
+    ) -> None:
+        self._pattern = pattern
+        self._mask = mask
+        self._tiny = 10.0**-precision / 2  # as `weight` tells tiny ones
+        self.widths = [max(cell_len(name), weight_cells(precision)) for name in names]
+        tiny = weight(self._tiny / 2, precision)
+        # What a cell turns into, by kind. A plain one is a place for a number: filling all the
+        # places of a row at once is three times faster than formatting its cells one by one.
+        kinds = (
+            [f"{GAP}%{cells}.{precision}f" for cells in self.widths],
+            [GAP + tiny.rjust(cells) for cells in self.widths],
+            [GAP + MASKED.rjust(cells) for cells in self.widths],
+        )
+        self._kinds = np.array(kinds, dtype=object)
+        self._index = np.arange(len(names))
+
+    def line(self, query: int, columns: slice) -> str:
+        """The cells of some columns of one row, each with the gap before it."""
+        allowed = self._mask[query, columns]
+        if not self._mask[query].any():
+            return GAP + NOTHING.rjust(self.widths[columns][0])
+        weights = self._pattern[query, columns]
+        tiny = (weights > 0) & (weights < self._tiny)
+        kind = np.where(allowed, tiny.astype(np.intp), 2)
+        cells = self._kinds[kind, self._index[columns]]
+        return "".join(cells.tolist()) % tuple(weights[kind == 0].tolist())
+
+
+class TextRows:
+    """Rows of a small table, already formatted."""
+
+    def __init__(self, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self._rows = rows
+        self.widths = [
+            max(cell_len(name), *(cell_len(row[column]) for row in rows))
+            for column, name in enumerate(names)
+        ]
+
+    def line(self, row: int, columns: slice) -> str:
+        """The cells of some columns of one row, each with the gap before it."""
+        pairs = zip(self._rows[row][columns], self.widths[columns], strict=True)
+        return "".join(GAP + pad(text, cells, ">") for text, cells in pairs)
+
+
+Rows = PatternRows | TextRows
+
+
+def _one_or_all(index: int | None, count: int) -> Sequence[int]:
+    return range(count) if index is None else (index,)
+
+
+def _facts(trace: Trace) -> Iterator[str]:
+    model, request = trace.request.model, trace.request
+    yield " · ".join(
+        (
+            model.name,
+            f"seed {model.seed}",
+            f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}",
+            f"d_model {model.d_model}",
+            "random weights: the mechanism, not meaning",
+        )
+    )
+    yield " · ".join(switches_in_words(request.switches, model.d_head))
+    yield f"{plural(len(trace.tokens), 'token')} · tokenizer {visible(request.tokenizer)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Number and label of each token, over columns and beside rows."""
+
+    columns: list[str]
+    rows: list[str]
+
+
+def _names(tokens: Tokens) -> Names:
+    labels = [clip(label(token), HEADER_CELLS) for token in tokens]
+    digits = len(str(len(tokens) - 1))
+    return Names(
+        [f"{index} {text}" for index, text in enumerate(labels)],
+        [f"{index:>{digits}} {text}" for index, text in enumerate(labels)],
+    )
+
+
+def _folded(names: Names, rows: Rows, width: int | None) -> Iterator[str]:
+    """Blocks of columns, each with its header and its row names."""
+    aside = max(map(cell_len, names.rows))
+    aligned = [pad(name, aside) for name in names.rows]
+    for number, block in enumerate(_blocks(rows.widths, aside, width)):
+        if number:
+            yield ""
+        pairs = zip(names.columns[block], rows.widths[block], strict=True)
+        yield " " * aside + "".join(GAP + pad(name, cells, ">") for name, cells in pairs)
+        for row, name in enumerate(aligned):
+            yield name + rows.line(row, block)
+
+
+def _blocks(widths: Sequence[int], aside: int, width: int | None) -> Iterator[slice]:
+    """Cut the columns so that each block fits `width`; a block has at least one column."""
+    if width is None:
+        yield slice(0, len(widths))
+        return
+    start, used = 0, aside
+    for column, cells in enumerate(widths):
+        needed = len(GAP) + cells
+        if column > start and used + needed > width:
+            yield slice(start, column)
+            start, used = column, aside
+        used += needed
+    yield slice(start, len(widths))
+
+
+def _query_table(
+    trace: Trace,
+    names: Names,
+    layer: int,
+    part: Part,
+    precision: int,
+    width: int | None,
+) -> Iterator[str]:
+    """What one query attends to: keys down, heads across, and what it gets."""
+    query = part.query or 0
+    heads = part.heads(trace)
+    allowed = trace.mask[query]
+    pattern = trace.layers[layer].pattern
+
+    def cell(head: int, key: int) -> str:
+        return weight(float(pattern[head, query, key]), precision) if allowed[key] else MASKED
+
+    yield ""
+    masked = "" if allowed.any() else f" · {NOTHING}"
+    yield f"layer {layer} · query {names.columns[query]} · pattern (key ↓, head →){masked}"
+    columns = [f"head {head}" for head in heads]
+    cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
+    yield from _folded(Names(columns, names.rows), TextRows(columns, cells), width)
+    yield ""
+    yield from _vector("attn_out", trace.layers[layer].attn_out[query], precision, width)
+
+
+def _vector(name: str, vector: Array, precision: int, width: int | None) -> Iterator[str]:
+    """A vector as a table of one row, its dimensions across."""
+    columns = [f"dim {index}" if not index else str(index) for index in range(len(vector))]
+    cells = [signed(value, precision) for value in vector.tolist()]
+    yield from _folded(Names(columns, [name]), TextRows(columns, [cells]), width)

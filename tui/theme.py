@@ -1,0 +1,171 @@
+"""Colours and glyphs: from a theme to the few styles that everything is drawn with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.style import Style
+from textual.color import Color
+from textual.theme import Theme
+
+DARK = Theme(
+    name="attn-dark",
+    primary="#ffb454",
+    secondary="#7d93b2",
+    accent="#ffb454",
+    warning="#ffb454",
+    error="#f07178",
+    success="#8fc58f",
+    foreground="#d5dae3",
+    background="#11151c",
+    surface="#11151c",
+    panel="#1c222c",
+    dark=True,
+)
+LIGHT = Theme(
+    name="attn-light",
+    primary="#a84300",
+    secondary="#55708f",
+    accent="#a84300",
+    warning="#a84300",
+    error="#b3261e",
+    success="#2f6f3e",
+    foreground="#1d2430",
+    background="#fbfaf7",
+    surface="#fbfaf7",
+    panel="#eceae4",
+    dark=False,
+)
+
+RAMP_STEPS = 10
+# Bars grow by eighths of a cell to the right, columns by eighths upwards; a bar that grows to
+# the left has only halves, so signed bars use halves on both sides.
+BAR = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█")
+COLUMN = (" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█")
+_POSITIVE = {True: ("#5fb0ff", "#ff9e64"), False: ("#0b5cad", "#a8470b")}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Palette:
+    """Every style that a widget may use.
+
+    Attributes
+    ----------
+    base, dim, strong : Style
+        Text, secondary text, text that stands out.
+    selected : Style
+        The one accent: what is selected.
+    head, other : Style
+        Weights of the selected head, and of the others.
+    positive, negative : Style
+        Signed numbers.
+    cursor : Style
+        The cell under the cursor.
+    ramp : tuple of Style
+        Backgrounds for weights from 0 to 1, in steps of equal size.
+    """
+
+    base: Style
+    dim: Style
+    strong: Style
+    selected: Style
+    head: Style
+    other: Style
+    positive: Style
+    negative: Style
+    cursor: Style
+    ramp: tuple[Style, ...]
+
+
+def make_palette(theme: Theme, color_system: str | None) -> Palette:
+    """Derive the styles from a theme.
+
+    Parameters
+    ----------
+    theme : Theme
+    color_system : str, optional
+        Rich's name of what the terminal can show. With 16 colours or none a background ramp
+        would collapse to two or three steps in no order, so the ramp keeps the background and
+        the digits and glyphs carry the weight.
+    """
+    background = _color(theme.background, "#121212" if theme.dark else "#ffffff")
+    foreground = _color(theme.foreground, "#e0e0e0" if theme.dark else "#1f1f1f")
+    accent = _color(theme.accent, theme.primary)
+    other = _color(theme.secondary, theme.primary)
+    blue, orange = _POSITIVE[theme.dark]
+
+    def on_background(color: Color, bold: bool = False) -> Style:
+        return Style(color=color.rich_color, bgcolor=background.rich_color, bold=bold)
+
+    few_colors = color_system not in ("truecolor", "256")
+    return Palette(
+        base=on_background(foreground),
+        dim=on_background(background.blend(foreground, 0.58)),
+        strong=on_background(foreground, bold=True),
+        selected=on_background(accent, bold=True),
+        head=on_background(accent),
+        other=on_background(other),
+        positive=on_background(Color.parse(blue)),
+        negative=on_background(Color.parse(orange)),
+        cursor=Style(color=background.rich_color, bgcolor=foreground.rich_color, bold=True),
+        ramp=tuple(
+            on_background(foreground) if few_colors else _ramp_step(step, background, accent)
+            for step in range(RAMP_STEPS)
+        ),
+    )
+
+
+def ramp_style(palette: Palette, fraction: float) -> Style:
+    """The ramp's style for a weight from 0 to 1."""
+    return palette.ramp[min(int(fraction * RAMP_STEPS), RAMP_STEPS - 1)]
+
+
+def bar(fraction: float, cells: int) -> str:
+    """A bar of at most `cells` cells for a fraction from 0 to 1, padded with spaces.
+
+    Anything above 0 shows at least an eighth, so that it differs from nothing.
+    """
+    eighths = min(round(fraction * cells * 8), cells * 8)
+    if fraction > 0:
+        eighths = max(eighths, 1)
+    full, rest = divmod(eighths, 8)
+    return (BAR[8] * full + BAR[rest]).ljust(cells)
+
+
+def column(fraction: float) -> str:
+    """One cell, filled from below; anything above 0 shows at least an eighth."""
+    eighths = min(round(fraction * 8), 8)
+    return COLUMN[max(eighths, 1) if fraction > 0 else 0]
+
+
+def signed_bar(fraction: float, half: int) -> str:
+    """A bar of ``2 * half`` cells from the middle: left for -1, right for 1."""
+    halves = min(round(abs(fraction) * half * 2), half * 2)
+    full, rest = divmod(halves, 2)
+    if fraction < 0:
+        return ("▐" * rest + "█" * full).rjust(half) + " " * half
+    return " " * half + ("█" * full + "▌" * rest).ljust(half)
+
+
+def _color(name: str | None, fallback: str) -> Color:
+    return Color.parse(name or fallback)
+
+
+def _ramp_step(step: int, background: Color, accent: Color) -> Style:
+    color = background.blend(accent, step / (RAMP_STEPS - 1))
+    ink = max((Color(0, 0, 0), Color(255, 255, 255)), key=lambda ink: _contrast(ink, color))
+    return Style(color=ink.rich_color, bgcolor=color.rich_color)
+
+
+def _contrast(one: Color, two: Color) -> float:
+    """Contrast ratio of WCAG 2.1, from 1 to 21."""
+    light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(color: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+        for part in color.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,152 @@
+"""The lines around the panes: what is run, what is switched, which pane, which keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from textual import events
+from textual.reactive import reactive
+from textual.strip import Strip
+
+from tui.keys import Hint
+from tui.labels import clip, plural
+from tui.messages import Pressed, Selected
+from tui.state import PANES, Scene, switches_in_words
+from tui.theme import Palette
+from tui.widgets.lines import Line, Lines, line_cells, to_strip
+
+_WARNINGS = (
+    "random weights: the mechanism, not meaning",
+    "random weights: mechanism only",
+    "random weights",
+)
+_SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · ", " "))
+
+
+class Header(Lines):
+    """The model, and the truth about it."""
+
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        return [to_strip(header_line(self.scene, palette, width), width, palette.base)]
+
+
+def header_line(scene: Scene | None, palette: Palette, width: int) -> Line:
+    """Name and model at the left, the warning at the right, as long as both fit."""
+    name: Line = [(" attn-tui", palette.selected)]
+    if scene is None:
+        return name
+    model = scene.view.request.model
+    shape = f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}"
+    facts = f"  seed {model.seed} · {shape}"
+    longer = f"  {model.name} · seed {model.seed} · {shape} · d_model {model.d_model}"
+    for left in (longer, facts):
+        for warning in _WARNINGS if left is facts else _WARNINGS[:1]:
+            gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
+            if gap >= 2:
+                return [*name, (left + " " * gap, palette.base), (warning, palette.dim)]
+    return [*name, (clip(facts, width - line_cells(name)), palette.base)]
+
+
+class Status(Lines):
+    """Where we are, and what is switched."""
+
+    busy: reactive[bool] = reactive(False, repaint=False)
+
+    def watch_busy(self) -> None:
+        self.redraw()
+
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        line = status_line(self.scene, palette, width, self.busy)
+        return [to_strip(line, width, palette.base)]
+
+
+def status_line(scene: Scene | None, palette: Palette, width: int, busy: bool) -> Line:
+    """Layer, head, switches and tokens, in shorter words where the width is short."""
+    if busy:
+        return [(" computing…", palette.selected)]
+    if scene is None:
+        return []
+    view = scene.view
+    words = [
+        f"layer {view.layer}",
+        f"head {view.head}",
+        *switches_in_words(view.request.switches, view.request.model.d_head),
+        plural(len(scene.tokens), "token"),
+    ]
+    text = " · ".join(words)
+    for long, short in _SHORTER:
+        if cell_len(text) > width - 2:
+            text = text.replace(long, short)
+    return [(" " + clip(text, width - 2), palette.base)]
+
+
+class Tabs(Lines):
+    """Which pane is shown where there is room for one only."""
+
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        line: Line = [(" ", palette.base)]
+        active = self.scene.view.pane if self.scene else ""
+        for number, pane in enumerate(PANES, 1):
+            style = palette.selected if pane == active else palette.dim
+            line.append((f"{number} {pane}", style))
+            line.append(("   ", palette.base))
+        return [to_strip(line, width, palette.base)]
+
+    def on_click(self, event: events.Click) -> None:
+        x = event.x - 1
+        for pane in PANES:
+            x -= len(pane) + 5
+            if x < 0:
+                self.post_message(Selected(pane=pane))
+                return
+
+
+class KeyBar(Lines):
+    """The keys that work now, as many as fit; a click presses one."""
+
+    hints: reactive[tuple[Sequence[Hint], Sequence[Hint]]] = reactive(((), ()), repaint=False)
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: list[tuple[int, str]] = []  # end of each hint, and its key
+
+    def watch_hints(self) -> None:
+        self.redraw()
+
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        line, self._shown = key_line(*self.hints, palette, width)
+        return [to_strip(line, width, palette.base)]
+
+    def on_click(self, event: events.Click) -> None:
+        start = 0
+        for end, key in self._shown:
+            if start <= event.x < end:
+                self.post_message(Pressed(key))
+                return
+            start = end
+
+
+def key_line(
+    hints: Sequence[Hint], last: Sequence[Hint], palette: Palette, width: int
+) -> tuple[Line, list[tuple[int, str]]]:
+    """The line, and where each hint ends; `last` is always there, `…` stands for what is not."""
+    kept = [" ", *(f"{shown} {name}  " for shown, name, _, _ in last)]
+    room = width - sum(cell_len(text) for text in kept) - 2
+    fitting: list[Hint] = []
+    for hint in hints:
+        room -= cell_len(f"{hint[0]} {hint[1]}  ")
+        if room < 0:
+            break
+        fitting.append(hint)
+    line: Line = [(" ", palette.base)]
+    ends: list[tuple[int, str]] = []
+    for shown, name, key, _ in fitting:
+        line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
+        ends.append((line_cells(line), key))
+    if len(fitting) < len(hints):
+        line.append(("… ", palette.dim))
+    for shown, name, key, _ in last:
+        line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
+        ends.append((line_cells(line), key))
+    return line, ends

@@ -1,0 +1,159 @@
+"""The pattern of the selected head: queries down, keys across, one cell a weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.style import Style
+
+from core.explain import nice_ceiling
+from core.text import label
+from tui.labels import pad, short_weight, weight
+from tui.messages import Selected
+from tui.state import Scene
+from tui.theme import Palette, column, ramp_style
+from tui.widgets.lines import Line
+from tui.widgets.pane import Pane, window
+from tui.widgets.weights import label_column
+
+_MARK = 2
+_DIGITS_FROM = 5  # the narrowest cell with digits in it
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Which cells are shown, and how wide: rows are queries, columns are keys."""
+
+    label: int
+    cell: int
+    rows: range
+    keys: range
+
+    @property
+    def left(self) -> int:
+        return _MARK + self.label
+
+
+def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Grid:
+    """As many whole cells as fit."""
+    count, cell = len(scene.tokens), scene.view.zoom
+    label_cells = label_column(scene.tokens, max(4, min(width // 5, 16)))
+    fit = max(1, (width - _MARK - label_cells) // cell)
+    first = window(count, fit, scene.view.key, first_key)
+    rows = range(top, min(top + height - 1, count))
+    return Grid(label_cells, cell, rows, range(first, min(first + fit, count)))
+
+
+def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
+    """A header of keys, then a line for each query."""
+    view = scene.view
+    pattern = scene.layer.pattern[view.head]
+    allowed = scene.trace.mask
+    keys = slice(shown.keys.start, shown.keys.stop)
+    lines = [_header(scene, palette, shown)]
+    for query in shown.rows:
+        chosen = query == view.query
+        line: Line = [
+            ("▶ " if chosen else "  ", palette.selected),
+            (
+                pad(label(scene.tokens[query]), shown.label),
+                palette.selected if chosen else palette.base,
+            ),
+        ]
+        values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
+        for key, value, keep in zip(shown.keys, values, kept, strict=True):
+            style = ramp_style(palette, value / full) if keep else palette.dim
+            if chosen and key == view.key:
+                style = palette.cursor
+            text = _cell(value, shown.cell, view.precision) if keep else "·".rjust(shown.cell)
+            _append(line, text, style)
+        lines.append(line)
+    return lines
+
+
+def _append(line: Line, text: str, style: Style) -> None:
+    """Add to the line, joined with its last part when that has the same style."""
+    if line and line[-1][1] is style:
+        line[-1] = (line[-1][0] + text, style)
+    else:
+        line.append((text, style))
+
+
+def _cell(value: float, cells: int, precision: int) -> str:
+    if cells < _DIGITS_FROM:
+        return column(value) * cells
+    digits = min(precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
+    text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
+    return f"{text:>{cells - 1}} "
+
+
+def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
+    line: Line = [(" " * shown.left, palette.base)]
+    for key in shown.keys:
+        style = palette.selected if key == scene.view.key else palette.dim
+        if shown.cell >= _DIGITS_FROM:
+            text = pad(label(scene.tokens[key]), shown.cell - 1, ">") + " "
+            _append(line, text, style)
+        else:
+            mark = "▼" if key == scene.view.key else "╷" if key % 10 == 0 else " "
+            _append(line, mark.ljust(shown.cell), style)
+    return line
+
+
+class MatrixPane(Pane):
+    """The whole pattern of one head, with a cursor."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._grid: Grid | None = None
+        self._first_key = 0
+        self._scale: tuple[object, int, float] = (None, -1, 1.0)
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        view = scene.view
+        return [
+            ("Pattern", palette.strong),
+            (f" · layer {view.layer} · head {view.head} · query ↓ key →", palette.dim),
+        ]
+
+    def foot(self, scene: Scene) -> str:
+        view, tokens = scene.view, scene.tokens
+        value = float(scene.layer.pattern[view.head, view.query, view.key])
+        kept = scene.trace.mask[view.query, view.key]
+        number = weight(value, view.precision) if kept else "masked"
+        facts = [f"“{label(tokens[view.query])}” → “{label(tokens[view.key])}” {number}"]
+        if self._grid and len(self._grid.keys) < len(tokens):
+            keys = self._grid.keys
+            facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
+        if self._full(scene) < 1:
+            facts.append(f"full colour {self._full(scene):g}")
+        return " · ".join(facts)
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        top = self.follow_cursor(len(scene.tokens), height - 1, scene.view.query)
+        self._grid = grid(scene, width, height, top, self._first_key)
+        self._first_key = self._grid.keys.start
+        return matrix_lines(scene, palette, self._grid, self._full(scene))
+
+    def _full(self, scene: Scene) -> float:
+        """The weight of full colour: one scale for the head, found once a trace and head."""
+        pattern, head = scene.layer.pattern, scene.view.head
+        if self._scale[0] is not pattern or self._scale[1] != head:
+            top = float(pattern[head].max())
+            self._scale = (pattern, head, min(1.0, nice_ceiling(top)))
+        return self._scale[2]
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        shown = self._grid
+        if shown is None:
+            return {}
+        places: dict[str, int | str] = {}
+        query, key = shown.rows.start + y - 1, shown.keys.start + (x - shown.left) // shown.cell
+        if y >= 1 and query in shown.rows:
+            places["query"] = query
+        if x >= shown.left and key in shown.keys:
+            places["key"] = key
+        return places
+
+    def page(self, scene: Scene, by: int) -> None:
+        self.post_message(Selected(query=scene.view.query + by * (self.size.height - 4)))

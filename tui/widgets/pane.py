@@ -1,0 +1,151 @@
+"""A framed pane: a title that says what it shows, lines, a foot that says what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+
+from tui.labels import clip
+from tui.messages import Selected
+from tui.state import Scene
+from tui.theme import Palette
+from tui.widgets.lines import Line, Lines, to_strip
+
+WHEEL_ROWS = 3
+
+
+def window(count: int, size: int, cursor: int, top: int) -> int:
+    """First of `size` rows to show out of `count`, moved no more than the cursor needs."""
+    top = min(max(top, cursor - size + 1), cursor)
+    return max(0, min(top, count - size))
+
+
+def frame(
+    lines: Sequence[Line],
+    title: Line,
+    foot: str,
+    width: int,
+    height: int,
+    palette: Palette,
+    active: bool,
+) -> list[Strip]:
+    """Put a rounded frame with a title and a foot around lines."""
+    edge = palette.selected if active else palette.dim
+    inner = width - 2
+    side = Segment("│", edge)
+    foot_line: Line = [(clip(foot, inner - 4), palette.dim)] if foot else []
+    rows = [lines[y] if y < len(lines) else [] for y in range(height - 2)]
+    return [
+        _edge("╭", title, "╮", width, edge),
+        *(Strip([side, *to_strip(row, inner, palette.base), side], width) for row in rows),
+        _edge("╰", foot_line, "╯", width, edge, right=True),
+    ]
+
+
+def _edge(
+    left: str, title: Line, corner: str, width: int, edge: Style, right: bool = False
+) -> Strip:
+    """A horizontal edge with a title in it, clipped with a sign."""
+    room = width - 6
+    shown: Line = []
+    for text, style in title:
+        part = clip(text, room)
+        room -= cell_len(part)
+        shown.append((part, style))
+        if part != text:
+            break
+    used = width - 6 - room
+    if not used:
+        return Strip([Segment(left + "─" * (width - 2) + corner, edge)], width)
+    rest = "─" * (width - 5 - used)
+    before = f"{left}{rest} " if right else f"{left}─ "
+    after = f" ─{corner}" if right else f" {rest}{corner}"
+    line: Line = [(before, edge), *shown, (after, edge)]
+    return to_strip(line, width, edge)
+
+
+class Pane(Lines, can_focus=True):
+    """A framed view of a scene; subclasses say what stands in it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=f"pane-{name}")
+        self.pane = name
+        self.top = 0
+        self._followed = -1
+
+    # What a subclass provides.
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        raise NotImplementedError
+
+    def foot(self, scene: Scene) -> str:
+        return ""
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        raise NotImplementedError
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        """Fields of the view that a click at a cell inside the frame selects."""
+        return {}
+
+    def page(self, scene: Scene, by: int) -> None:
+        """A page up (-1) or down (1); scrolls unless a subclass moves its cursor."""
+        self.top += by * max(1, self.size.height - 4)
+        self.redraw()
+
+    # What all share.
+
+    def follow_cursor(self, count: int, size: int, cursor: int) -> int:
+        """Scroll to a cursor that moved; leave a place that the wheel chose."""
+        if cursor != self._followed:
+            self.top = window(count, size, cursor, self.top)
+            self._followed = cursor
+        self.top = max(0, min(self.top, count - size))
+        return self.top
+
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        if width < 8 or height < 3:
+            return []
+        lines, title, foot = [], [], ""
+        if self.scene is not None:
+            lines = self.body(self.scene, palette, width - 2, height - 2)
+            title = self.title(self.scene, palette)
+            foot = self.foot(self.scene)
+        return frame(lines, title, foot, width, height, palette, self.has_focus)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._followed = -1
+        self.redraw()
+
+    def on_focus(self) -> None:
+        self.post_message(Selected(pane=self.pane))
+        self.redraw()
+
+    def on_blur(self) -> None:
+        self.redraw()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._wheel(event, WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(event, -WHEEL_ROWS)
+
+    def _wheel(self, event: events.MouseEvent, rows: int) -> None:
+        self.top = max(0, self.top + rows)
+        self.redraw()
+        event.stop()
+
+    def on_click(self, event: events.Click) -> None:
+        inside = event.get_content_offset(self)
+        if self.scene is None or inside is None:
+            return
+        width, height = self.size
+        if 1 <= inside.x < width - 1 and 1 <= inside.y < height - 1:
+            places = self.places_at(self.scene, inside.x - 1, inside.y - 1)
+            if places:
+                self.post_message(Selected(**places))

@@ -1,0 +1,77 @@
+"""The token list: index, label, id and span; the selected one is the query."""
+
+from __future__ import annotations
+
+from core.text import describe, label
+from core.types import Tokens
+from tui.labels import pad, plural
+from tui.messages import Selected
+from tui.state import Scene
+from tui.theme import Palette
+from tui.widgets.lines import Line
+from tui.widgets.pane import Pane
+
+_LABEL_CELLS = 8
+
+
+def token_lines(scene: Scene, palette: Palette, width: int, height: int, top: int) -> list[Line]:
+    """Rows of the list from `top`; id and span leave when there is no room for them."""
+    tokens = scene.tokens
+    rows = range(top, min(top + height, len(tokens)))
+    index_cells = len(str(len(tokens) - 1))
+    facts = _facts(tokens, rows, width - index_cells - 4 - _LABEL_CELLS)
+    label_cells = width - index_cells - 4 - len(facts[0])
+    blocked = scene.view.request.switches.mask.blocked | tokens.padding
+    lines: list[Line] = []
+    for i, fact in zip(rows, facts, strict=True):
+        token = tokens[i]
+        quiet = token.special or token.unknown or i in blocked
+        chosen = i == scene.view.query
+        style = palette.selected if chosen else palette.dim if quiet else palette.base
+        name = label(token) + (" · blocked" if i in blocked else "")
+        mark = "▶" if chosen else " "
+        lines.append(
+            [
+                (f"{mark} {i:>{index_cells}}  ", palette.selected if chosen else palette.dim),
+                (pad(name, label_cells), style),
+                (fact, palette.dim),
+            ]
+        )
+    return lines
+
+
+def _facts(tokens: Tokens, rows: range, room: int) -> list[str]:
+    """Id and span of each row in columns, as far as there is room."""
+    ids = [str(tokens[i].id) for i in rows]
+    spans = ["" if _is_empty(tokens, i) else f"{tokens[i].start}–{tokens[i].end}" for i in rows]
+    facts = [""] * len(rows)
+    for values in (ids, spans):
+        cells = max(len(value) for value in values)
+        if len(facts[0]) + 2 + cells <= room:
+            facts = [f"{fact}  {value:>{cells}}" for fact, value in zip(facts, values, strict=True)]
+    return facts
+
+
+def _is_empty(tokens: Tokens, index: int) -> bool:
+    return tokens[index].start == tokens[index].end
+
+
+class TokensPane(Pane):
+    """Choose the query here."""
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        return [("Tokens", palette.strong), (" · id · characters", palette.dim)]
+
+    def foot(self, scene: Scene) -> str:
+        return describe(scene.query_token) or plural(len(scene.tokens), "token")
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        top = self.follow_cursor(len(scene.tokens), height, scene.view.query)
+        return token_lines(scene, palette, width, height, top)
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        index = self.top + y
+        return {"query": index} if index < len(scene.tokens) else {}
+
+    def page(self, scene: Scene, by: int) -> None:
+        self.post_message(Selected(query=scene.view.query + by * (self.size.height - 3)))

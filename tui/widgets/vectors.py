@@ -1,0 +1,131 @@
+"""The vectors of the selected token, from what enters the layer to attn_out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.style import Style
+
+from core.explain import largest, nice_ceiling, norm
+from core.text import label
+from core.types import Array
+from tui.labels import signed
+from tui.state import VECTORS, Scene
+from tui.theme import Palette, signed_bar
+from tui.widgets.lines import Line
+from tui.widgets.pane import Pane, window
+
+_HALF_BAR = range(2, 9)
+_GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Which vectors are shown, and how wide their columns are."""
+
+    names: tuple[str, ...]
+    dim: int
+    digits: int
+    half: int
+    full: float
+
+    @property
+    def column(self) -> int:
+        return _GAP + self.digits + 1 + 2 * self.half
+
+
+def table(scene: Scene, width: int) -> Table:
+    """As many columns as fit: input first, the others around the selected one."""
+    precision = scene.view.precision
+    most = max(largest(scene.vector(name)) for name in VECTORS)
+    digits = len(signed(-most, precision))
+    dim = len(str(scene.view.request.model.d_model - 1))
+    narrowest = _GAP + digits + 1 + 2 * _HALF_BAR.start
+    fit = max(1, min(len(VECTORS), (width - dim) // narrowest))
+    half = ((width - dim) // fit - _GAP - digits - 1) // 2
+    half = max(0, min(half, _HALF_BAR.stop - 1))
+    return Table(_chosen(scene.view.vector, fit), dim, digits, half, nice_ceiling(most))
+
+
+def _chosen(selected: str, fit: int) -> tuple[str, ...]:
+    if fit == 1:
+        return (selected,)
+    others = VECTORS[1:]
+    place = max(0, VECTORS.index(selected) - 1)
+    first = window(len(others), fit - 1, place, place - (fit - 1) // 2)
+    return (VECTORS[0], *others[first : first + fit - 1])
+
+
+def vector_lines(scene: Scene, palette: Palette, shown: Table, height: int, top: int) -> list[Line]:
+    """A header of names, a row for each dimension from `top`, the norms at the end."""
+    vectors = [scene.vector(name) for name in shown.names]
+    lines = [_header(scene, palette, shown)]
+    rows = max(len(values) for values in vectors)
+    for i in range(top, min(top + height - 2, rows)):
+        line: Line = [(f"{i:>{shown.dim}}", palette.dim)]
+        for values in vectors:
+            line.append(_cell(values, i, shown, palette, scene.view.precision))
+        lines.append(line)
+    norms: Line = [("‖".ljust(shown.dim), palette.dim)]
+    for values in vectors:
+        length = f"{norm(values):.{scene.view.precision}f}"
+        norms.append((f"{'':{_GAP}}{length:>{shown.digits}}".ljust(shown.column), palette.dim))
+    lines.append(norms)
+    return lines
+
+
+def _cell(
+    values: Array, i: int, shown: Table, palette: Palette, precision: int
+) -> tuple[str, Style]:
+    if i >= len(values):
+        return " " * shown.column, palette.base
+    value = float(values[i])
+    style = palette.negative if value < 0 else palette.positive
+    bar = signed_bar(value / shown.full, shown.half)
+    return f"{'':{_GAP}}{signed(value, precision):>{shown.digits}} {bar}", style
+
+
+def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
+    line: Line = [(" " * shown.dim, palette.base)]
+    for name in shown.names:
+        chosen = name == scene.view.vector
+        text = f"{'':{_GAP}}{name:>{shown.digits}}".ljust(shown.column)
+        line.append((text, palette.selected if chosen else palette.dim))
+    return line
+
+
+class VectorsPane(Pane):
+    """The numbers that go in, and those that come out."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._table: Table | None = None
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        return [
+            ("Vectors of ", palette.strong),
+            (f"“{label(scene.query_token)}”", palette.selected),
+            (f" · head {scene.view.head}", palette.dim),
+        ]
+
+    def foot(self, scene: Scene) -> str:
+        facts = [f"full bar {self._table.full:g}"] if self._table else []
+        if self._table and len(self._table.names) < len(VECTORS):
+            facts.append("v next vector")
+        dims, shown = scene.view.request.model.d_model, self.size.height - 4
+        if shown < dims:
+            facts.append(f"dims {self.top}–{min(self.top + shown, dims) - 1} of {dims}")
+        return " · ".join(facts)
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        self._table = table(scene, width)
+        dims = scene.view.request.model.d_model
+        self.top = max(0, min(self.top, dims - (height - 2)))
+        return vector_lines(scene, palette, self._table, height, self.top)
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        shown = self._table
+        if shown is None or x < shown.dim:
+            return {}
+        index = (x - shown.dim) // shown.column
+        return {"vector": shown.names[index]} if index < len(shown.names) else {}

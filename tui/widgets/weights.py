@@ -1,0 +1,173 @@
+"""The weights of the selected query: wide bars and digits for one head, small bars for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from core.explain import entropy_bits, nice_ceiling
+from core.text import label
+from core.types import Tokens
+from tui.labels import MASKED, pad, weight, weight_cells
+from tui.state import Scene
+from tui.theme import Palette, bar
+from tui.widgets.lines import Line
+from tui.widgets.pane import Pane, window
+
+_WIDE_BAR = range(8, 41)  # cells, from tolerable to enough
+_MARK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the columns stand: label, heads left of the selected one, it, heads right of it."""
+
+    label: int
+    heads: range
+    small: int
+    wide: int
+    digits: int
+
+    @property
+    def left(self) -> int:
+        return _MARK + self.label + 1
+
+
+def columns(scene: Scene, width: int, first_head: int) -> Columns:
+    """Divide the width: as many heads as fit, the rest to the bar of the selected one."""
+    heads = scene.view.request.model.heads
+    digits = weight_cells(scene.view.precision)
+    label_cells = label_column(scene.tokens, width // 4)
+    small = max(6, len(f"head {heads - 1}"))
+    room = width - _MARK - label_cells - 1 - digits - 1
+    others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
+    wide = min(room - others * (small + 1), _WIDE_BAR.stop - 1)
+    first = window(heads, others + 1, scene.view.head, first_head)
+    return Columns(label_cells, range(first, first + others + 1), small, max(wide, 1), digits)
+
+
+def label_column(tokens: Tokens, most: int) -> int:
+    """Cells for token labels: what the longest needs, between 4 and `most`."""
+    longest = 4
+    for token in tokens:
+        longest = max(longest, cell_len(label(token)))
+        if longest >= most:
+            return max(4, most)
+    return longest
+
+
+def weight_lines(
+    scene: Scene, palette: Palette, cols: Columns, height: int, top: int
+) -> list[Line]:
+    """Heads as a header, a row for each key from `top`, the entropies at the end."""
+    view, pattern = scene.view, scene.layer.pattern
+    rows = pattern[cols.heads.start : cols.heads.stop, view.query]  # [head, key]
+    if not scene.trace.mask[view.query].any():
+        return [[("  masked: this query may attend to no key", palette.dim)]]
+    full = full_bar(scene)
+    chosen = view.head - cols.heads.start
+    lines = [_header(cols, view.head, palette)]
+    for key in range(top, min(top + height - 2, len(scene.tokens))):
+        allowed = bool(scene.trace.mask[view.query, key])
+        values = [float(value) for value in rows[:, key]]
+        number = weight(values[chosen], view.precision) if allowed else MASKED
+        small = [bar(value / full, cols.small) for value in values]
+        at_key = key == view.key
+        lines.append(
+            [
+                ("› " if at_key else "  ", palette.selected),
+                (
+                    pad(label(scene.tokens[key]), cols.label) + " ",
+                    palette.strong if at_key else palette.base,
+                ),
+                ("".join(f"{text} " for text in small[:chosen]), palette.other),
+                (
+                    f"{bar(values[chosen] / full, cols.wide)} {number:>{cols.digits}}",
+                    palette.head,
+                ),
+                ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
+            ]
+        )
+    lines.append(_entropies(cols, entropy_bits(rows).tolist(), chosen, palette))
+    return lines
+
+
+def full_bar(scene: Scene) -> float:
+    """The weight of a full bar: one scale for every head of the query, at most 1."""
+    return min(1.0, nice_ceiling(float(scene.layer.pattern[:, scene.view.query].max())))
+
+
+def _header(cols: Columns, head: int, palette: Palette) -> Line:
+    def names(heads: range) -> str:
+        return "".join(f"{f'head {h}':<{cols.small}} " for h in heads)
+
+    left = names(range(cols.heads.start, head))
+    right = names(range(head + 1, cols.heads.stop))
+    name = f"head {head}".ljust(cols.wide + 1 + cols.digits)
+    return [
+        (" " * cols.left, palette.base),
+        (left, palette.dim),
+        (name, palette.selected),
+        (f" {right}".rstrip(), palette.dim),
+    ]
+
+
+def _entropies(cols: Columns, bits: list[float], chosen: int, palette: Palette) -> Line:
+    small = [f"{value:<{cols.small}.2f}" for value in bits]
+    return [
+        (pad("  bits", cols.left), palette.dim),
+        ("".join(f"{text} " for text in small[:chosen]), palette.dim),
+        (f"{bits[chosen]:.2f} bits of entropy".ljust(cols.wide + 1 + cols.digits), palette.dim),
+        ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
+    ]
+
+
+class WeightsPane(Pane):
+    """Compare the heads here."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._first_head = 0
+        self._columns: Columns | None = None
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        return [
+            ("What ", palette.strong),
+            (f"“{label(scene.query_token)}”", palette.selected),
+            (" attends to", palette.strong),
+            (f" · layer {scene.view.layer}", palette.dim),
+        ]
+
+    def foot(self, scene: Scene) -> str:
+        facts = [f"full bar {full_bar(scene):g}"]
+        shown = self.size.height - 4
+        if shown < len(scene.tokens):
+            last = min(self.top + shown, len(scene.tokens)) - 1
+            facts.append(f"keys {self.top}–{last} of {len(scene.tokens):,}")
+        heads = scene.view.request.model.heads
+        if self._columns and len(self._columns.heads) < heads:
+            seen = self._columns.heads
+            facts.append(f"heads {seen.start}–{seen.stop - 1} of {heads}")
+        return " · ".join(facts)
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        top = self.follow_cursor(len(scene.tokens), height - 2, scene.view.key)
+        self._columns = columns(scene, width, self._first_head)
+        self._first_head = self._columns.heads.start
+        return weight_lines(scene, palette, self._columns, height, top)
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        places: dict[str, int | str] = {}
+        if 1 <= y <= min(self.size.height - 4, len(scene.tokens) - self.top):
+            places["key"] = self.top + y - 1
+        cols = self._columns
+        if cols and x >= cols.left:
+            at = cols.left
+            for head in cols.heads:
+                chosen = head == scene.view.head
+                at += (cols.wide + cols.digits + 2) if chosen else cols.small + 1
+                if x < at:
+                    places["head"] = head
+                    break
+        return places
