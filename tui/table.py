@@ -57,7 +57,6 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
     """
     yield from _facts(trace)
     names = _names(trace.tokens)
-    mask = trace.mask
     for layer in part.layers(trace):
         if part.query is not None:
             yield from _query_table(trace, names, layer, part, precision, width)

@@ -63,6 +63,8 @@ class Palette:
         The cell under the cursor.
     ramp : tuple of Style
         Backgrounds for weights from 0 to 1, in steps of equal size.
+    ink : tuple of Style
+        The same steps as colours of a glyph, the faintest still visible.
     """
 
     base: Style
@@ -75,6 +77,7 @@ class Palette:
     negative: Style
     cursor: Style
     ramp: tuple[Style, ...]
+    ink: tuple[Style, ...]
 
 
 def make_palette(theme: Theme, color_system: str | None) -> Palette:
@@ -109,15 +112,19 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
         negative=on_background(Color.parse(orange)),
         cursor=Style(color=background.rich_color, bgcolor=foreground.rich_color, bold=True),
         ramp=tuple(
-            on_background(foreground) if few_colors else _ramp_step(step, background, accent)
+            on_background(foreground) if few_colors else _cell_style(step, background, accent)
+            for step in range(RAMP_STEPS)
+        ),
+        ink=tuple(
+            on_background(accent if few_colors else background.blend(accent, _ink(step)))
             for step in range(RAMP_STEPS)
         ),
     )
 
 
-def ramp_style(palette: Palette, fraction: float) -> Style:
-    """The ramp's style for a weight from 0 to 1."""
-    return palette.ramp[min(int(fraction * RAMP_STEPS), RAMP_STEPS - 1)]
+def ramp_step(fraction: float) -> int:
+    """Index of the step of `ramp` and `ink` for a weight from 0 to 1."""
+    return min(int(fraction * RAMP_STEPS), RAMP_STEPS - 1)
 
 
 def bar(fraction: float, cells: int) -> str:
@@ -133,9 +140,8 @@ def bar(fraction: float, cells: int) -> str:
 
 
 def column(fraction: float) -> str:
-    """One cell, filled from below; anything above 0 shows at least an eighth."""
-    eighths = min(round(fraction * 8), 8)
-    return COLUMN[max(eighths, 1) if fraction > 0 else 0]
+    """One cell, filled from below to the nearest eighth."""
+    return COLUMN[min(round(fraction * 8), 8)]
 
 
 def signed_bar(fraction: float, half: int) -> str:
@@ -151,7 +157,11 @@ def _color(name: str | None, fallback: str) -> Color:
     return Color.parse(name or fallback)
 
 
-def _ramp_step(step: int, background: Color, accent: Color) -> Style:
+def _ink(step: int) -> float:
+    return 0.4 + 0.6 * step / (RAMP_STEPS - 1)
+
+
+def _cell_style(step: int, background: Color, accent: Color) -> Style:
     color = background.blend(accent, step / (RAMP_STEPS - 1))
     ink = max((Color(0, 0, 0), Color(255, 255, 255)), key=lambda ink: _contrast(ink, color))
     return Style(color=ink.rich_color, bgcolor=color.rich_color)

@@ -18,10 +18,10 @@ from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
 _WARNINGS = (
     "random weights: the mechanism, not meaning",
-    "random weights: mechanism only",
-    "random weights",
+    "random: the mechanism, not meaning",
+    "random: no meaning",
 )
-_SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · ", " "))
+_SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · ", "  "))
 
 
 class Header(Lines):

@@ -11,7 +11,7 @@ from core.text import label
 from tui.labels import pad, short_weight, weight
 from tui.messages import Selected
 from tui.state import Scene
-from tui.theme import Palette, column, ramp_style
+from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
 from tui.widgets.weights import label_column
@@ -31,14 +31,14 @@ class Grid:
 
     @property
     def left(self) -> int:
-        return _MARK + self.label
+        return _MARK + self.label + 1
 
 
 def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Grid:
     """As many whole cells as fit."""
     count, cell = len(scene.tokens), scene.view.zoom
     label_cells = label_column(scene.tokens, max(4, min(width // 5, 16)))
-    fit = max(1, (width - _MARK - label_cells) // cell)
+    fit = max(1, (width - _MARK - label_cells - 1) // cell)
     first = window(count, fit, scene.view.key, first_key)
     rows = range(top, min(top + height - 1, count))
     return Grid(label_cells, cell, rows, range(first, min(first + fit, count)))
@@ -50,22 +50,23 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
     pattern = scene.layer.pattern[view.head]
     allowed = scene.trace.mask
     keys = slice(shown.keys.start, shown.keys.stop)
+    steps = palette.ramp if shown.cell >= _DIGITS_FROM else palette.ink
     lines = [_header(scene, palette, shown)]
     for query in shown.rows:
         chosen = query == view.query
         line: Line = [
             ("▶ " if chosen else "  ", palette.selected),
             (
-                pad(label(scene.tokens[query]), shown.label),
+                pad(label(scene.tokens[query]), shown.label) + " ",
                 palette.selected if chosen else palette.base,
             ),
         ]
         values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
         for key, value, keep in zip(shown.keys, values, kept, strict=True):
-            style = ramp_style(palette, value / full) if keep else palette.dim
+            style = steps[ramp_step(value / full)] if keep else palette.dim
             if chosen and key == view.key:
                 style = palette.cursor
-            text = _cell(value, shown.cell, view.precision) if keep else "·".rjust(shown.cell)
+            text = _cell(value, full, shown.cell, view.precision) if keep else "·".rjust(shown.cell)
             _append(line, text, style)
         lines.append(line)
     return lines
@@ -79,9 +80,9 @@ def _append(line: Line, text: str, style: Style) -> None:
         line.append((text, style))
 
 
-def _cell(value: float, cells: int, precision: int) -> str:
+def _cell(value: float, full: float, cells: int, precision: int) -> str:
     if cells < _DIGITS_FROM:
-        return column(value) * cells
+        return column(value / full) * cells
     digits = min(precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
     text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
     return f"{text:>{cells - 1}} "
@@ -113,7 +114,7 @@ class MatrixPane(Pane):
         view = scene.view
         return [
             ("Pattern", palette.strong),
-            (f" · layer {view.layer} · head {view.head} · query ↓ key →", palette.dim),
+            (f" · head {view.head} · query ↓ key →", palette.dim),
         ]
 
     def foot(self, scene: Scene) -> str:
@@ -126,7 +127,7 @@ class MatrixPane(Pane):
             keys = self._grid.keys
             facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
         if self._full(scene) < 1:
-            facts.append(f"full colour {self._full(scene):g}")
+            facts.insert(1, f"full {self._full(scene):g}")
         return " · ".join(facts)
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:

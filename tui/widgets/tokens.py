@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from core.text import describe, label
 from core.types import Tokens
 from tui.labels import pad, plural
@@ -11,29 +13,31 @@ from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane
 
-_LABEL_CELLS = 8
+_LABEL_CELLS = 8  # kept free for labels before any fact is shown
+_WIDEST_LABEL = 24  # labels push the facts further only when they are longer
 
 
 def token_lines(scene: Scene, palette: Palette, width: int, height: int, top: int) -> list[Line]:
     """Rows of the list from `top`; id and span leave when there is no room for them."""
     tokens = scene.tokens
     rows = range(top, min(top + height, len(tokens)))
-    index_cells = len(str(len(tokens) - 1))
-    facts = _facts(tokens, rows, width - index_cells - 4 - _LABEL_CELLS)
-    label_cells = width - index_cells - 4 - len(facts[0])
     blocked = scene.view.request.switches.mask.blocked | tokens.padding
+    names = [label(tokens[i]) + (" · blocked" if i in blocked else "") for i in rows]
+    index_cells = len(str(len(tokens) - 1))
+    room = width - index_cells - 4
+    facts = _facts(tokens, rows, room - _LABEL_CELLS)
+    longest = max(cell_len(name) for name in names)
+    name_cells = min(room - len(facts[0]), max(_WIDEST_LABEL, longest))
     lines: list[Line] = []
-    for i, fact in zip(rows, facts, strict=True):
-        token = tokens[i]
-        quiet = token.special or token.unknown or i in blocked
+    for i, name, fact in zip(rows, names, facts, strict=True):
+        quiet = tokens[i].special or tokens[i].unknown or i in blocked
         chosen = i == scene.view.query
         style = palette.selected if chosen else palette.dim if quiet else palette.base
-        name = label(token) + (" · blocked" if i in blocked else "")
         mark = "▶" if chosen else " "
         lines.append(
             [
                 (f"{mark} {i:>{index_cells}}  ", palette.selected if chosen else palette.dim),
-                (pad(name, label_cells), style),
+                (pad(name, name_cells), style),
                 (fact, palette.dim),
             ]
         )

@@ -17,6 +17,7 @@ from tui.widgets.pane import Pane, window
 
 _HALF_BAR = range(2, 9)
 _GAP = 2
+_NORM = "‖x‖"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def table(scene: Scene, width: int) -> Table:
     precision = scene.view.precision
     most = max(largest(scene.vector(name)) for name in VECTORS)
     digits = len(signed(-most, precision))
-    dim = len(str(scene.view.request.model.d_model - 1))
+    dim = max(len(_NORM), len(str(scene.view.request.model.d_model - 1)))
     narrowest = _GAP + digits + 1 + 2 * _HALF_BAR.start
     fit = max(1, min(len(VECTORS), (width - dim) // narrowest))
     half = ((width - dim) // fit - _GAP - digits - 1) // 2
@@ -66,7 +67,7 @@ def vector_lines(scene: Scene, palette: Palette, shown: Table, height: int, top:
         for values in vectors:
             line.append(_cell(values, i, shown, palette, scene.view.precision))
         lines.append(line)
-    norms: Line = [("‖".ljust(shown.dim), palette.dim)]
+    norms: Line = [(_NORM.rjust(shown.dim), palette.dim)]
     for values in vectors:
         length = f"{norm(values):.{scene.view.precision}f}"
         norms.append((f"{'':{_GAP}}{length:>{shown.digits}}".ljust(shown.column), palette.dim))

@@ -118,7 +118,7 @@ def _entropies(cols: Columns, bits: list[float], chosen: int, palette: Palette) 
     return [
         (pad("  bits", cols.left), palette.dim),
         ("".join(f"{text} " for text in small[:chosen]), palette.dim),
-        (f"{bits[chosen]:.2f} bits of entropy".ljust(cols.wide + 1 + cols.digits), palette.dim),
+        (f"{bits[chosen]:.2f}".ljust(cols.wide + 1 + cols.digits), palette.dim),
         ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
     ]
 
