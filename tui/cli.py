@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from core.errors import AttnError
-from tui.options import PANES, VECTORS, ZOOMS, build_view, check, number, precision, shared
+from tui.options import PANES, VECTORS, ZOOMS, build_view, check, choice, number, precision, shared
 from tui.terminal import check_terminal, prepare_environment
 
 NAME = "attn-tui"
@@ -60,27 +60,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @number("--head", "Head to look at.", 0)
 @number("--query", "Token that attends.", 0)
 @number("--key", "Token attended to.", 0)
-@click.option(
-    "--pane",
-    type=click.Choice(PANES),
-    default="weights",
-    show_default=True,
-    help="Pane to start in.",
-)
-@click.option(
-    "--vector",
-    type=click.Choice(VECTORS),
-    default="attn_out",
-    show_default=True,
-    help="Vector to look at.",
-)
-@click.option(
-    "--zoom",
-    type=click.Choice(ZOOMS),
-    default="6",
-    show_default=True,
-    help="Width of a cell of the matrix.",
-)
+@choice("--pane", "Pane to start in.", PANES, "weights")
+@choice("--vector", "Vector to look at.", VECTORS, "attn_out")
+@choice("--zoom", "Width of a cell of the matrix.", ZOOMS, "6")
 @precision
 @click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord.")
 @click.option(
@@ -114,14 +96,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     " to error output.",
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "json", "csv")),
-    default="table",
-    show_default=True,
-    help="What to print.",
-)
+@choice("--format", "What to print.", ("table", "json", "csv"), "table")
 @click.option(
     "--output",
     metavar="FILE",
@@ -137,7 +112,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
 )
 @precision
 @shared
-def show(words: tuple[str, ...], form: str, output: str | None, **options: Any) -> None:
+def show(words: tuple[str, ...], format: str, output: str | None, **options: Any) -> None:
     """Trace the text and write it down."""
     view = build_view(_text_to_show(words), options)
     tokens = check(view)
@@ -152,9 +127,9 @@ def show(words: tuple[str, ...], form: str, output: str | None, **options: Any) 
         click.echo(f"{NAME}: note: {visible(notice)}", err=True)
     part = Part(options["layer"], options["head"], options["query"])
     if output is None:
-        write(formatted(result, form, part, view.precision, _width()), sys.stdout)
+        write(formatted(result, format, part, view.precision, _width()), sys.stdout)
     else:
-        write_file(formatted(result, form, part, view.precision, None), output)
+        write_file(formatted(result, format, part, view.precision, None), output)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

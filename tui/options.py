@@ -7,7 +7,7 @@ names and defaults that `tui.state` owns are therefore written again here; a tes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -62,6 +62,20 @@ def number(name: str, text: str, default: int | None = None) -> Callable[[Decora
         metavar="N",
         default=default,
         show_default=default is not None,
+        help=text,
+    )
+
+
+def choice(
+    name: str, text: str, words: Sequence[str], default: str
+) -> Callable[[Decorated], Decorated]:
+    """An option that takes one of some words."""
+    return click.option(
+        name,
+        type=click.Choice(words),
+        metavar="|".join(words),
+        default=default,
+        show_default=True,
         help=text,
     )
 

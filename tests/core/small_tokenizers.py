@@ -1,8 +1,9 @@
-"""Small tokenizers, saved made in memory."""
+"""Small tokenizers of every kind, made in memory."""
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-BERT_PIECES = "[PAD] [UNK] [CLS] [SEP] hello world a cafe リ ##ハ b un ##known ##ing".split()
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+BERT_PIECES = [*SPECIAL, "hello", "world", "a", "cafe", "リ", "##ハ", "b"]
 
 
 def byte_level_tokenizer(add_prefix_space=False, trim_offsets=True):
@@ -20,7 +21,7 @@ def bert_tokenizer(**normalizer):
     made = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(**normalizer)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.add_special_tokens(BERT_PIECES[:4])
+    made.add_special_tokens(SPECIAL)
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

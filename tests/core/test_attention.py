@@ -160,7 +160,7 @@ def test_equal_scores_share_evenly():
 )
 def test_masks(mask, rows):
     """Each mask as a picture, query by query; combined, every part must allow a cell."""
-    picture = ["".join("01"[cell] for cell in row) for row in build_mask(4, mask)]
+    picture = ["".join("01"[int(cell)] for cell in row) for row in build_mask(4, mask)]
     assert picture == rows
 
 

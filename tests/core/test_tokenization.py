@@ -167,7 +167,7 @@ def test_dropped_combining_mark(saved, text):
 
 def test_normalizer_that_lengthens(saved):
     """T09: spans are of the original text although NFKC changes its length."""
-    vocabulary = {piece: i for i, piece in enumerate("[UNK] a . 1 株式会社".split())}
+    vocabulary = {piece: i for i, piece in enumerate(["[UNK]", "a", ".", "1", "株式会社"])}
     made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", continuing_subword_prefix=""))
     made.normalizer = normalizers.NFKC()
     tokens = cut(saved(made), "a…")

@@ -25,6 +25,16 @@ from torch.nn.functional import layer_norm, multi_head_attention_forward
 HERE = Path(__file__).parent
 SIZES = [(1, 1), (2, 1), (2, 2), (4, 2), (6, 3), (8, 8), (10, 5), (12, 4), (16, 4), (16, 8)]
 SIZES += [(18, 6), (20, 1), (24, 3), (30, 5), (32, 8), (48, 6), (7, 7)]  # d_model, heads
+RUNS = [  # text, layers, heads, d_model, seed, switches
+    ("The black cat drank the milk", 3, 4, 16, 0, {}),
+    ("我想吃酸菜鱼", 3, 2, 8, 7, {"causal": True}),
+    ("to be or not to be", 3, 6, 18, 2**64 - 1, {"window": 1}),
+    ("one", 3, 1, 5, 3, {}),
+    ("a b c d e", 3, 8, 8, 1, {"blocked": [0, 3], "causal": True}),
+    ("no positions here", 2, 3, 12, 4, {"positions": False}),
+    ("hot and cold", 3, 2, 32, 5, {"temperature": 0.3}),
+    ("do not divide , please", 4, 2, 24, 6, {"scale": False}),
+]
 MASKS = ("none", "causal", "window", "blocked", "causal window", "causal window blocked")
 
 
@@ -104,25 +114,22 @@ def run_cases():
     """Whole seeded requests of several layers, from what enters layer 0."""
     from core import Mask, ModelSpec, Request, Switches, run
 
-    requests = [
-        dict(text="The black cat drank the milk", layers=3, heads=4, d_model=16, seed=0),
-        dict(text="我想吃酸菜鱼", layers=3, heads=2, d_model=8, seed=7, causal=True),
-        dict(text="to be or not to be", layers=3, heads=6, d_model=18, seed=2**64 - 1, window=1),
-        dict(text="one", layers=3, heads=1, d_model=5, seed=3),
-        dict(text="a b c d e", layers=3, heads=8, d_model=8, seed=1, blocked=[0, 3], causal=True),
-        dict(text="no positions here", layers=2, heads=3, d_model=12, seed=4, positions=False),
-        dict(text="hot and cold", layers=3, heads=2, d_model=32, seed=5, temperature=0.3),
-        dict(text="do not divide , please", layers=4, heads=2, d_model=24, seed=6, scale=False),
-    ]
-    for facts in requests:
+    for text, layers, heads, d_model, seed, more in RUNS:
+        facts = {
+            "text": text,
+            "layers": layers,
+            "heads": heads,
+            "d_model": d_model,
+            "seed": seed,
+            **more,
+        }
         mask = Mask(
             facts.get("causal", False), facts.get("window"), frozenset(facts.get("blocked", []))
         )
         temperature, scale = facts.get("temperature", 1.0), facts.get("scale", True)
         switches = Switches(mask, facts.get("positions", True), scale, temperature)
-        heads, d_model = facts["heads"], facts["d_model"]
-        model = ModelSpec(facts["layers"], heads, d_model, facts["seed"])
-        trace = run(Request(facts["text"], model=model, switches=switches))
+        model = ModelSpec(layers, heads, d_model, seed)
+        trace = run(Request(text, model=model, switches=switches))
         count = len(trace.tokens)
         allowed = np.ones((count, count), dtype=bool)
         for query in range(count):

@@ -242,7 +242,7 @@ class ExplorerScreen(Screen[None]):
     # Switches.
 
     def action_edit(self) -> None:
-        self.query_one(Sentence).focus()
+        self.set_focus(self.query_one(Sentence))
 
     def action_done(self) -> None:
         self._focus_pane()

@@ -84,6 +84,16 @@ class Sentence(TextArea):
     def get_line(self, line_index: int) -> Text:
         return Text(drawn(self.document.get_line(line_index)), end="", no_wrap=True)
 
+    def on_focus(self) -> None:
+        self._place_terminal_cursor()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._place_terminal_cursor()
+
+    def _place_terminal_cursor(self) -> None:
+        """Input methods open their window at the terminal's own cursor."""
+        self.app.cursor_position = self.cursor_screen_offset
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
         self.post_message(SentenceChanged(self.true_text))

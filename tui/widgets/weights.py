@@ -83,7 +83,7 @@ def weight_lines(
                 ),
                 ("".join(f"{text} " for text in small[:chosen]), palette.other),
                 (
-                    f"{bar(values[chosen] / full, cols.wide)} {number:>{cols.digits}}",
+                    f"{number:>{cols.digits}} {bar(values[chosen] / full, cols.wide)}",
                     palette.head,
                 ),
                 ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
