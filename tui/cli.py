@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 import click
 
 from core.errors import AttnError
-from tui.options import PANES, VECTORS, ZOOMS, build_view, check, choice, number, precision, shared
+from tui.choices import DEFAULT_ZOOM, PANES, VECTORS, ZOOMS
+from tui.options import build_view, check, choice, number, precision, shared
 from tui.terminal import check_terminal, prepare_environment
 
 NAME = "attn-tui"
@@ -62,7 +63,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @number("--key", "Token attended to.", 0)
 @choice("--pane", "Pane to start in.", PANES, "weights")
 @choice("--vector", "Vector to look at.", VECTORS, "attn_out")
-@choice("--zoom", "Width of a cell of the matrix.", ZOOMS, "6")
+@choice("--zoom", "Width of a cell of the matrix.", tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM))
 @precision
 @click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord.")
 @click.option(

@@ -197,6 +197,8 @@ class TerminalDriver(LinuxDriver):
         self._must_signal_resume = True
         self.suspend_application_mode()
         self.resume_application_mode()
+        # The alternate screen is empty, and Textual repaints nothing for an unchanged size.
+        self._app.refresh(layout=True)
 
 
 def run_app(app: App[Any], *, mouse: bool = True) -> int:

@@ -1,7 +1,6 @@
 """Options of the command line, and the view that they ask for.
 
-Neither textual nor NumPy is imported with this module, so that ``--help`` answers at once. The
-names and defaults that `tui.state` owns are therefore written again here; a test compares them.
+Neither textual nor NumPy is imported with this module, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tui.choices import DEFAULT_PRECISION, EXAMPLE, MAX_PRECISION
+
 if TYPE_CHECKING:
     from core.types import Tokens
     from tui.state import View
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-PANES = ("tokens", "weights", "matrix", "vectors")
-VECTORS = ("input", "q", "k", "v", "z", "attn_out")
-ZOOMS = ("1", "2", "4", "6", "8")
 PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom")
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
@@ -117,7 +115,9 @@ _SHARED = (
     ),
 )
 
-precision = number("--precision", "Digits after the point, 1 to 12.", 3)
+precision = number(
+    "--precision", f"Digits after the point, 1 to {MAX_PRECISION}.", DEFAULT_PRECISION
+)
 
 
 def shared(command: Decorated) -> Decorated:
@@ -144,7 +144,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
     """
     from core.errors import SettingError
     from core.types import Mask, ModelSpec, Request, Switches
-    from tui.state import EXAMPLE, MAX_PRECISION, View
+    from tui.state import View
 
     causal, window = options["mask"]
     request = Request(

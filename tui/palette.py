@@ -14,9 +14,9 @@ from textual.content import Content
 from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
+from tui.choices import PANES
 from tui.keys import CHANGE, LOOK, PROGRAM
 from tui.screens.explorer import ExplorerScreen
-from tui.state import PANES
 
 _MOST_TOKENS = 20  # hits for one search
 

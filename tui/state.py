@@ -9,13 +9,17 @@ from core.errors import AttnError, SettingError
 from core.runner import check_model, check_switches, trace
 from core.tokenization import open_tokenizer
 from core.types import Array, LayerTrace, Mask, Request, Switches, Token, Tokens, Trace
+from tui.choices import (
+    DEFAULT_PRECISION,
+    DEFAULT_ZOOM,
+    EXAMPLE,
+    MAX_PRECISION,
+    PANES,
+    VECTORS,
+    ZOOMS,
+)
 
-EXAMPLE = "The ball is blue"
-PANES = ("tokens", "weights", "matrix", "vectors")
-VECTORS = ("input", "q", "k", "v", "z", "attn_out")
-ZOOMS = (1, 2, 5, 7, 9)
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-MAX_PRECISION = 12
 # Up to here a trace takes less than a frame (about 10 ms), so it is made at once.
 QUICK_CHARACTERS = 100_000
 QUICK_CELLS = 1_000_000
@@ -45,10 +49,10 @@ class View:
     head: int = 0
     query: int = 0
     key: int = 0
-    precision: int = 3
+    precision: int = DEFAULT_PRECISION
     pane: str = "weights"
     vector: str = "attn_out"
-    zoom: int = 5
+    zoom: int = DEFAULT_ZOOM
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,10 +18,11 @@ from textual.worker import get_current_worker
 from core.errors import AttnError, BudgetError
 from core.runner import trace
 from core.types import Request, Tokens, Trace
+from tui.choices import PANES
 from tui.command import command_line
 from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.messages import Pressed, Selected, SentenceChanged
-from tui.state import PANES, QUICK_CHARACTERS, Explorer, Scene, View, is_quick
+from tui.state import QUICK_CHARACTERS, Explorer, Scene, View, is_quick
 from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs
 from tui.widgets.lines import Lines

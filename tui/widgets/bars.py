@@ -9,10 +9,11 @@ from textual import events
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
 from tui.messages import Pressed, Selected
-from tui.state import PANES, Scene, switches_in_words
+from tui.state import Scene, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 

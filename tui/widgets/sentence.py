@@ -92,6 +92,7 @@ class Sentence(TextArea):
 
     def _place_terminal_cursor(self) -> None:
         """Input methods open their window at the terminal's own cursor."""
+        self.scroll_cursor_visible()  # computes where the caret is; Textual waits for a key
         self.app.cursor_position = self.cursor_screen_offset
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
