@@ -52,7 +52,7 @@ def run(request: Request) -> Trace:
     Raises
     ------
     TextError
-        The text is empty or blank.
+        The text is empty or blank, or the tokenizer makes no token of it.
     TokenizerError
         The tokenizer cannot be opened or cannot encode the text.
     SettingError

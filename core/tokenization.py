@@ -45,7 +45,7 @@ class TokenizerLike(Protocol):
         Raises
         ------
         TextError
-            The text is empty or blank.
+            The text is empty or blank, or the tokenizer makes no token of it.
         TokenizerError
             The library cannot encode the text.
         """
@@ -106,7 +106,13 @@ class FileTokenizer:
         text, notices = _clean(text)
         shown = visible(str(self._path))
         with _refused(f"tokenizer {shown} cannot encode the text", "choose another tokenizer"):
+            lost = _silently_dropped(self._tokenizer, text)
             encoding = self._tokenizer.encode(text)
+        if lost:
+            raise TokenizerError(
+                f"tokenizer {shown} has no piece for {lost} and no unknown token to stand for it",
+                "take it out of the text or choose another tokenizer",
+            )
         special = encoding.special_tokens_mask
         if all(special):
             raise TextError(f"tokenizer {shown} makes no token of the text", "type a word it knows")
@@ -211,6 +217,28 @@ def _unknown_id(path: Path, tokenizer: Tokenizer) -> int | None:
     if token_id is None and isinstance(model, models.WordPiece | models.WordLevel):
         raise _lacks_unknown(path, str(name))
     return token_id
+
+
+def _silently_dropped(tokenizer: Tokenizer, text: str) -> str:
+    """Characters that a BPE model without unknown token drops; the library's spans are then wrong."""
+    model = tokenizer.model
+    if not isinstance(model, models.BPE) or model.unk_token is not None or model.byte_fallback:
+        return ""
+    if tokenizer.normalizer is not None:
+        text = tokenizer.normalizer.normalize_str(text)
+    words = [text]
+    if tokenizer.pre_tokenizer is not None:
+        words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+    before, after = model.continuing_subword_prefix or "", model.end_of_word_suffix or ""
+    lost = [
+        char
+        for char in dict.fromkeys("".join(words))
+        if all(
+            model.token_to_id(piece) is None
+            for piece in (char, before + char, char + after, before + char + after)
+        )
+    ]
+    return " ".join(visible(char) for char in lost[:8])
 
 
 def _lacks_unknown(path: Path, name: str) -> TokenizerError:
