@@ -220,7 +220,7 @@ def _unknown_id(path: Path, tokenizer: Tokenizer) -> int | None:
 
 
 def _silently_dropped(tokenizer: Tokenizer, text: str) -> str:
-    """Characters that a BPE model without unknown token drops; the library's spans are then wrong."""
+    """Characters that BPE without an unknown token drops; the library's spans are then wrong."""
     model = tokenizer.model
     if not isinstance(model, models.BPE) or model.unk_token is not None or model.byte_fallback:
         return ""

@@ -176,8 +176,8 @@ def _stop(error: OSError) -> int:
     _silence_stdout()
     if error.errno == errno.EPIPE:
         return PIPE_CLOSED
-    where = f" {os.fsdecode(error.filename)}" if error.filename else ""
-    return _refuse(f"cannot read or write{where}: {error.strerror or error}")
+    where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
+    return _refuse(f"cannot read or write: {error.strerror or error}{where}")
 
 
 def _silence_stdout() -> None:

@@ -24,13 +24,14 @@ PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom"
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
+_SHOWN = 40
 _MASK_FORMS = "none|causal|window:N|causal+window:N"
 
 
 def whole(value: str | int) -> int:
     """Read a whole number; its range is checked where its meaning is known."""
     if not _WHOLE.fullmatch(str(value)):
-        raise click.BadParameter(f"{value!r} is not a whole number of at most 20 digits")
+        raise click.BadParameter(f"{_short(value)} is not a whole number of at most 20 digits")
     return int(value)
 
 
@@ -39,7 +40,7 @@ def mask_parts(value: str) -> tuple[bool, int | None]:
     found = _MASK.fullmatch(value)
     if not found:
         forms = _MASK_FORMS.replace("|", ", ")
-        raise click.BadParameter(f"{value!r} is no mask: choose one of {forms} with N from 0")
+        raise click.BadParameter(f"{_short(value)} is no mask: choose one of {forms} with N from 0")
     window = found["window"]
     return bool(found["causal"] or found["both"]), None if window is None else int(window)
 
@@ -48,8 +49,14 @@ def keys(value: str) -> frozenset[int]:
     """Read key numbers with commas between them."""
     parts = [part.strip() for part in value.split(",")]
     if not all(_WHOLE.fullmatch(part) for part in parts):
-        raise click.BadParameter(f"{value!r} is no list of key numbers such as 0,2")
+        raise click.BadParameter(f"{_short(value)} is no list of key numbers such as 0,2")
     return frozenset(map(int, parts))
+
+
+def _short(value: str | int) -> str:
+    """What was given, in quotes; enough of it to find it again."""
+    text = str(value)
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:

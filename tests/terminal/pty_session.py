@@ -55,7 +55,7 @@ class PtySession:
             stderr=self.slave,
             env=_environment(env or {}),
             start_new_session=True,
-            preexec_fn=lambda: _take_terminal(ignored_signals),  # noqa: PLW1509 no threads here
+            preexec_fn=lambda: _take_terminal(ignored_signals),
         )
 
     def __enter__(self) -> Self:

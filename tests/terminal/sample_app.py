@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
 from textual.app import App, ComposeResult
 from textual.content import Content
+from textual.events import Resize
 from textual.widgets import Input, Static
 
 from tui.driver import run_app
@@ -28,7 +29,7 @@ class SampleApp(App[None]):
         self.changes = 0
         yield Input(id="line")
         yield Static(id="echo", markup=False)
-        yield Static("ready", id="state")
+        yield Static(id="state")
 
     def on_mount(self) -> None:
         mode = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -43,8 +44,8 @@ class SampleApp(App[None]):
         elif mode == "flood":
             self.set_interval(0.001, self.flood)
 
-    def on_resize(self) -> None:
-        self.query_one("#state", Static).update(f"size {self.size.width}x{self.size.height}")
+    def on_resize(self, event: Resize) -> None:
+        self.query_one("#state", Static).update(f"size {event.size.width}x{event.size.height}")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self.changes += 1

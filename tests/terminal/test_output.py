@@ -1,6 +1,7 @@
 """The compressor of terminal output: shorter, and the same to look at."""
 
 import re
+from itertools import pairwise
 
 import pyte
 import pytest
@@ -111,25 +112,21 @@ def test_state_is_kept_between_feeds() -> None:
 
 
 COLOURS = st.sampled_from(
-    ["30", "37", "90", "97", "40", "47", "100", "107", "39", "49", "38;5;1", "48;5;200"]
-    + ["38;2;1;2;3", "48;2;200;1;0", "38;5", "48;2;1;2", "38"]
+    "30 37 90 97 40 47 100 107 39 49 38;5;1 48;5;200 38;2;1;2;3 48;2;200;1;0 38;5 48;2;1;2 38".split()
 )
-ATTRIBUTES = st.sampled_from(
-    ["", "0", "1", "2", "3", "4", "5", "7", "9", "22", "23", "24", "25", "27", "29", "10", "53"]
-)
+ATTRIBUTES = st.sampled_from(["", *"0 1 2 3 4 5 7 9 22 23 24 25 27 29 10 53".split()])
 STYLES = st.lists(COLOURS | ATTRIBUTES, max_size=4).map(lambda parts: f"\x1b[{';'.join(parts)}m")
 # As rich writes it: a style, a text, a reset.
 SEGMENTS = st.tuples(STYLES, st.text("ab ", min_size=1, max_size=4)).map(
     lambda pair: f"{pair[0]}{pair[1]}{RESET}"
 )
 MOVES = st.builds("\x1b[{};{}H".format, st.integers(1, SIZE[1]), st.integers(1, SIZE[0]))
-OTHERS = st.sampled_from(
-    ["\x1b[K", "\x1b[1K", "\x1b[2J", "\x1b[J", "\x1b[2X", "\x1b[1L", "\x1b[1M", "\x1b[2P", "\x1b[1@"]
-    + ["\r", "\n", "\r\n", "\t", "\x08", "\x07", "\x1b7", "\x1b8", "\x1bM", "\x1bD", "\x1bc"]
-    + ["\x1b[2;4r", "\x1b[r", "\x1b[?25l", "\x1b[?2026h", "\x1b[?7l", "\x1b[?7h", "\x1b[4h"]
-    + ["\x1b[4l", "\x1b[?5h", "\x1b[?5l", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1b[A"]
-    + ["\x1b[2C", "\x1b[!p", "\x1b[?1049h", "\x1b[?1049l", "\x1b[3d", "\x1b[2G", "\x1b(B"]
-)
+ERASING = "\x1b[K \x1b[1K \x1b[2J \x1b[J \x1b[2X \x1b[1L \x1b[1M \x1b[2P \x1b[1@ \x1bM \x1bD \x1bc"
+MODES = "\x1b[?25l \x1b[?2026h \x1b[?7l \x1b[?7h \x1b[4h \x1b[4l \x1b[?5h \x1b[?5l \x1b[!p \x1b(B"
+PLACES = "\x1b7 \x1b8 \x1b[2;4r \x1b[r \x1b[A \x1b[2C \x1b[3d \x1b[2G \x1b[?1049h \x1b[?1049l"
+STRINGS = "\x1b]0;title\x07 \x1b]8;;http://x\x1b\\"
+CONTROLS = ["\r", "\n", "\r\n", "\t", "\x08", "\x07"]
+OTHERS = st.sampled_from([*f"{ERASING} {MODES} {PLACES} {STRINGS}".split(" "), *CONTROLS])
 TEXTS = st.text("ab 语é─", max_size=5) | st.just("  ")
 STREAMS = st.lists(SEGMENTS | MOVES | STYLES | TEXTS | OTHERS, max_size=40)
 
@@ -162,7 +159,7 @@ def shown(pieces: list[str]) -> pyte.Screen:
 def test_a_terminal_shows_the_same(parts: list[str], cuts: list[int]) -> None:
     raw = "".join(parts)
     ends = [0, *sorted(min(cut, len(raw)) for cut in cuts), len(raw)]
-    pieces = [raw[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    pieces = [raw[start:end] for start, end in pairwise(ends)]
     compressor = SgrCompressor()
     one, other = shown([raw]), shown([compressor.feed(piece) for piece in pieces])
     assert cells(one) == cells(other)

@@ -82,5 +82,6 @@ def test_the_environment_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_check_is_light() -> None:
     """The check runs before textual and numpy are imported, so it must not import them."""
-    code = "import sys, tui.terminal; sys.exit(bool({'textual', 'rich', 'numpy'} & set(sys.modules)))"
+    heavy = "{'textual', 'rich', 'numpy'} & set(sys.modules)"
+    code = f"import sys, tui.terminal; sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
