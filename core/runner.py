@@ -70,7 +70,7 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     model, switches = request.model, request.switches
     count = len(tokens)
     _check_budget(model, count)
-    _check_blocked(switches.mask, count)
+    check_blocked(switches.mask, count)
     blocked = switches.mask.blocked | tokens.padding
     mask = build_mask(count, Mask(switches.mask.causal, switches.mask.window, blocked))
     embedded = embed(tokens, model.seed, model.d_model)
@@ -146,7 +146,8 @@ def _check_range(name: str, value: int, low: int, high: int | None) -> None:
         )
 
 
-def _check_blocked(mask: Mask, count: int) -> None:
+def check_blocked(mask: Mask, count: int) -> None:
+    """Raise SettingError unless every blocked key is one of `count` tokens."""
     for index in sorted(mask.blocked):
         if not 0 <= index < count:
             raise SettingError(f"blocked key {index} is out of range", f"choose 0 to {count - 1}")

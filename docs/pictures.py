@@ -9,7 +9,7 @@ os.environ |= {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
 
 from core.types import Mask, Request, Switches
 from tui.app import AttnApp
-from tui.state import View
+from tui.scene import View
 
 HERE = Path(__file__).parent
 PICTURES = {

@@ -10,8 +10,8 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from core.errors import SettingError
+from tui.scene import View
 from tui.screens.explorer import ExplorerScreen
-from tui.state import View
 from tui.theme import DARK, LIGHT, Palette, make_palette
 
 if TYPE_CHECKING:

@@ -102,7 +102,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     "--output",
     metavar="FILE",
     type=click.UNPROCESSED,
-    help="Write to FILE, whole or not at all, instead of standard output.",
+    help="Write to FILE, whole or not at all; - is standard output.",
 )
 @number("--layer", "Only this layer.")
 @number("--head", "Only this head.")
@@ -127,7 +127,7 @@ def show(words: tuple[str, ...], format: str, output: str | None, **options: Any
     for notice in tokens.notices:
         click.echo(f"{NAME}: note: {visible(notice)}", err=True)
     part = Part(options["layer"], options["head"], options["query"])
-    if output is None:
+    if output in (None, "-"):
         write(formatted(result, format, part, view.precision, _width()), sys.stdout)
     else:
         write_file(formatted(result, format, part, view.precision, None), output)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from core.errors import TextError
 from core.text import is_unseen, visible
 from core.types import Mask
-from tui.state import View
+from tui.scene import View
 
 NAME = "attn-tui"
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}

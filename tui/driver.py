@@ -138,17 +138,6 @@ class TerminalDriver(LinuxDriver):
             os.dup2(nowhere, fileno)
         self.leave(HANGUP_CODE)
 
-    def _get_terminal_size(self) -> tuple[int, int]:
-        """Ask the terminal itself: COLUMNS and LINES do not follow its window."""
-        for fileno in (SCREEN, self.fileno):
-            try:
-                width, height = os.get_terminal_size(fileno)
-            except OSError:
-                continue
-            if width and height:
-                return width, height
-        return 80, 24
-
     def _discard_input(self) -> None:
         """Read and drop what arrives until the terminal is quiet."""
         limit = time.monotonic() + QUIET_LIMIT
@@ -209,14 +198,9 @@ def run_app(app: App[Any], *, mouse: bool = True) -> int:
     would wait for it.
     """
     app.driver_class = TerminalDriver
-    try:
-        with asyncio.Runner() as runner:
-            runner.get_loop().set_default_executor(ImpatientExecutor())
-            runner.run(app.run_async(mouse=mouse))
-    finally:
-        # Only what Textual lets through, as SystemExit in a handler, finds something to do here.
-        if app._driver is not None:
-            app._driver.suspend_application_mode()
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_default_executor(ImpatientExecutor())
+        runner.run(app.run_async(mouse=mouse))
     code = _exit_code(app)
     end_if_threads_linger(code)
     return code

@@ -32,10 +32,10 @@ def pad(text: str, cells: int, align: str = "<") -> str:
 
 def weight(value: float, precision: int) -> str:
     """A weight with `precision` digits after the point; a tiny one is ``<0.001``, never 0."""
-    smallest = 10.0**-precision
-    if 0 < value < smallest / 2:
-        return f"<{smallest:.{precision}f}"
-    return f"{value:.{precision}f}"
+    text = f"{value:.{precision}f}"
+    if value > 0 and not text.strip("0."):
+        return f"<{10.0**-precision:.{precision}f}"
+    return text
 
 
 def weight_cells(precision: int) -> int:

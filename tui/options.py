@@ -15,7 +15,7 @@ from tui.choices import DEFAULT_PRECISION, EXAMPLE, MAX_PRECISION
 
 if TYPE_CHECKING:
     from core.types import Tokens
-    from tui.state import View
+    from tui.scene import View
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -151,7 +151,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
     """
     from core.errors import SettingError
     from core.types import Mask, ModelSpec, Request, Switches
-    from tui.state import View
+    from tui.scene import View
 
     causal, window = options["mask"]
     request = Request(
@@ -183,14 +183,10 @@ def check(view: View) -> Tokens:
     AttnError
         The view is refused.
     """
-    from core.errors import SettingError
+    from core.runner import check_blocked
     from tui.state import Explorer, check_view
 
     request, tokens = Explorer(view).prepare(view.request)
     check_view(view, tokens)
-    for index in sorted(request.switches.mask.blocked):
-        if not 0 <= index < len(tokens):
-            raise SettingError(
-                f"blocked key {index} is out of range", f"choose 0 to {len(tokens) - 1}"
-            )
+    check_blocked(request.switches.mask, len(tokens))
     return tokens

@@ -96,7 +96,7 @@ class ExplorerCommands(Provider):
                     return
 
     def _tokenize(self, name: str) -> None:
-        self.explorer.submit(replace(self.explorer.state.view.request, tokenizer=name))
+        self.explorer.submit(replace(self.explorer.state.asked, tokenizer=name))
 
     def _theme(self, name: str) -> None:
         self.app.theme = name

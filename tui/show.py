@@ -105,6 +105,8 @@ def write_file(lines: Iterable[str], name: str) -> None:
     OutputError
         The file cannot be written; nothing is left behind.
     """
+    if not name:
+        raise OutputError("the name of the output file is empty", "name a file")
     path = Path(os.path.realpath(name))  # a link keeps pointing at the file
     try:
         mode = _mode_for(path, name)
@@ -222,8 +224,6 @@ def _json(value: Any) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     char = match[0]
-    if char == "\x7f":  # ASCII, so json leaves it
-        return "\\u007f"
     return json.dumps(char)[1:-1] if is_unseen(char) else char
 
 

@@ -2,87 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from core.errors import AttnError, SettingError
 from core.runner import check_model, check_switches, trace
 from core.tokenization import open_tokenizer
-from core.types import Array, LayerTrace, Mask, Request, Switches, Token, Tokens, Trace
-from tui.choices import (
-    DEFAULT_PRECISION,
-    DEFAULT_ZOOM,
-    EXAMPLE,
-    MAX_PRECISION,
-    PANES,
-    VECTORS,
-    ZOOMS,
-)
+from core.types import Mask, Request, Tokens, Trace
+from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
+from tui.scene import Scene, View
 
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 # Up to here a trace takes less than a frame (about 10 ms), so it is made at once.
 QUICK_CHARACTERS = 100_000
 QUICK_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """Everything that decides what is on the screen: a request and a place in its trace.
-
-    Attributes
-    ----------
-    request : Request
-    layer, head, query, key : int
-        The selected place, counted from 0.
-    precision : int
-        Digits after the point.
-    pane : str
-        The active one of `PANES`.
-    vector : str
-        The selected one of `VECTORS`.
-    zoom : int
-        Width of a matrix cell, one of `ZOOMS`.
-    """
-
-    request: Request = Request(EXAMPLE)
-    layer: int = 0
-    head: int = 0
-    query: int = 0
-    key: int = 0
-    precision: int = DEFAULT_PRECISION
-    pane: str = "weights"
-    vector: str = "attn_out"
-    zoom: int = DEFAULT_ZOOM
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Scene:
-    """A view with its trace: all that a widget needs to draw."""
-
-    view: View
-    trace: Trace
-
-    @property
-    def tokens(self) -> Tokens:
-        return self.trace.tokens
-
-    @property
-    def query_token(self) -> Token:
-        return self.trace.tokens[self.view.query]
-
-    @property
-    def layer(self) -> LayerTrace:
-        return self.trace.layers[self.view.layer]
-
-    def vector(self, name: str) -> Array:
-        """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head]."""
-        if name == "input":
-            vector: Array = self.layer.resid_pre[self.view.query]
-        elif name == "attn_out":
-            vector = self.layer.attn_out[self.view.query]
-        else:
-            vector = getattr(self.layer, name)[self.view.head, self.view.query]
-        return vector
 
 
 def check_view(view: View, tokens: Tokens) -> None:
@@ -122,6 +55,7 @@ class Explorer:
 
     def __init__(self, view: View) -> None:
         self.view = view
+        self.asked = view.request  # may still be on its way; what is switched next builds on it
         self.trace: Trace | None = None
         self.error: AttnError | None = None
         self._tokens: Tokens | None = None  # the last that were good, to follow the selection
@@ -162,6 +96,7 @@ class Explorer:
         if before is None:
             check_view(replace(self.view, request=result.request), tokens)
         self.error = None
+        self.asked = result.request
         self.trace = result
         self._tokens = tokens
 
@@ -182,6 +117,7 @@ class Explorer:
     def refuse(self, request: Request, error: AttnError) -> None:
         """Keep the request that was refused, and why; nothing stale stays on screen."""
         self.view = replace(self.view, request=request)
+        self.asked = request
         self.trace = None
         self.error = error
 
@@ -222,15 +158,15 @@ class Explorer:
     # Switching: requests for another trace.
 
     def with_text(self, text: str) -> Request:
-        return replace(self.view.request, text=text)
+        return replace(self.asked, text=text)
 
     def with_switch(self, **changes: Any) -> Request:
-        request = self.view.request
+        request = self.asked
         return replace(request, switches=replace(request.switches, **changes))
 
     def next_mask(self) -> Request:
         """None, causal, window, none …; the blocked keys stay."""
-        mask = self.view.request.switches.mask
+        mask = self.asked.switches.mask
         window = mask.window if mask.window is not None else 2
         rounds = {
             "none": Mask(causal=True),
@@ -240,12 +176,12 @@ class Explorer:
         return self.with_switch(mask=replace(following, blocked=mask.blocked))
 
     def toggle_blocked(self, index: int) -> Request:
-        mask = self.view.request.switches.mask
+        mask = self.asked.switches.mask
         return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
 
     def next_temperature(self, by: int) -> Request:
         """The next step of `TEMPERATURES` above (by = 1) or below (by = -1) today's."""
-        now = self.view.request.switches.temperature
+        now = self.asked.switches.temperature
         if by > 0:
             steps = [step for step in TEMPERATURES if step > now] or [now]
         else:
@@ -264,13 +200,3 @@ def is_quick(request: Request, tokens: Tokens) -> bool:
     count = len(tokens)
     cells = model.layers * (model.heads * count * count + count * model.d_model)
     return cells <= QUICK_CELLS and model.layers * model.d_model**2 <= QUICK_CELLS
-
-
-def switches_in_words(switches: Switches, d_head: int) -> list[str]:
-    """The switches as the status line and the table name them."""
-    blocked = len(switches.mask.blocked)
-    words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
-    words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
-    words.append(f"temperature {switches.temperature:g}")
-    words.append(f"positions {'on' if switches.positions else 'off'}")
-    return words

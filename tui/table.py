@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from rich.cells import cell_len
 from core.text import label, visible
 from core.types import Array, BoolArray, Tokens, Trace
 from tui.labels import MASKED, clip, pad, plural, signed, weight, weight_cells
-from tui.state import switches_in_words
+from tui.scene import switches_in_words
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
@@ -78,9 +79,10 @@ class PatternRows:
     ) -> None:
         self._pattern = pattern
         self._mask = mask
-        self._tiny = 10.0**-precision / 2  # as `weight` tells tiny ones
+        self._nothing = np.logical_not(mask.any(axis=1))  # queries that may attend to no key
+        self._plain = _least_plain(precision)
         self.widths = [max(cell_len(name), weight_cells(precision)) for name in names]
-        tiny = weight(self._tiny / 2, precision)
+        tiny = weight(self._plain / 2, precision)
         # What a cell turns into, by kind. A plain one is a place for a number: filling all the
         # places of a row at once is three times faster than formatting its cells one by one.
         kinds = (
@@ -93,12 +95,11 @@ class PatternRows:
 
     def line(self, query: int, columns: slice) -> str:
         """The cells of some columns of one row, each with the gap before it."""
-        allowed = self._mask[query, columns]
-        if not self._mask[query].any():
+        if self._nothing[query]:
             return GAP + NOTHING.rjust(self.widths[columns][0])
         weights = self._pattern[query, columns]
-        tiny = (weights > 0) & (weights < self._tiny)
-        kind = np.where(allowed, tiny.astype(np.intp), 2)
+        tiny = (weights > 0) & (weights < self._plain)
+        kind = np.where(self._mask[query, columns], tiny.astype(np.intp), 2)
         cells = self._kinds[kind, self._index[columns]]
         return "".join(cells.tolist()) % tuple(weights[kind == 0].tolist())
 
@@ -120,6 +121,12 @@ class TextRows:
 
 
 Rows = PatternRows | TextRows
+
+
+def _least_plain(precision: int) -> float:
+    """The smallest weight that `weight` prints as a number and not as a tiny one."""
+    edge = float(f"5e-{precision + 1}")  # rounds up or down, by what it is in binary
+    return math.nextafter(edge, 1.0) if weight(edge, precision).startswith("<") else edge
 
 
 def _one_or_all(index: int | None, count: int) -> Sequence[int]:

@@ -103,7 +103,7 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
     few_colors = color_system not in ("truecolor", "256")
     return Palette(
         base=on_background(foreground),
-        dim=on_background(background.blend(foreground, 0.58)),
+        dim=on_background(background.blend(foreground, 0.58 if theme.dark else 0.66)),
         strong=on_background(foreground, bold=True),
         selected=on_background(accent, bold=True),
         head=on_background(accent),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
+from typing import TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,12 +19,14 @@ from textual.worker import get_current_worker
 
 from core.errors import AttnError, BudgetError
 from core.runner import trace
-from core.types import Request, Tokens, Trace
+from core.text import visible
+from core.types import Request, Trace
 from tui.choices import PANES
 from tui.command import command_line
 from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.messages import Pressed, Selected, SentenceChanged
-from tui.state import QUICK_CHARACTERS, Explorer, Scene, View, is_quick
+from tui.scene import Scene, View
+from tui.state import QUICK_CHARACTERS, Explorer, is_quick
 from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs
 from tui.widgets.lines import Lines
@@ -37,6 +41,21 @@ SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
 BURST_SECONDS = 0.03
+
+Result = TypeVar("Result")
+
+
+def attempt(work: Callable[[], Result]) -> Result | AttnError:
+    """What `work` gives, or why it gives nothing."""
+    try:
+        return work()
+    except AttnError as error:
+        return error
+    except MemoryError:
+        return BudgetError("this machine has no memory left", "use a shorter text")
+    except Exception as error:  # a fault of ours: one sentence must not end the session
+        what = f"unexpected {type(error).__name__}: {visible(str(error))}"
+        return AttnError(what, "change the sentence or a switch, and report what you did")
 
 
 class ExplorerScreen(Screen[None]):
@@ -83,56 +102,43 @@ class ExplorerScreen(Screen[None]):
     def submit(self, request: Request) -> None:
         """Ask for a trace; whatever was asked before is stale from now on."""
         self.generation += 1
+        self.state.asked = request
         if len(request.text) > QUICK_CHARACTERS:
-            self._run_in_thread(request, None)
+            self._run_in_thread(request, lambda: trace(*self.state.prepare(request)))
             return
-        try:
-            request, tokens = self.state.prepare(request)
-            if is_quick(request, tokens):
-                self._finish(trace(request, tokens))
-            else:
-                self._run_in_thread(request, tokens)
-        except AttnError as error:
-            self._refuse(request, error)
+        prepared = attempt(lambda: self.state.prepare(request))
+        if isinstance(prepared, AttnError):
+            self._take(request, prepared)
+        elif is_quick(*prepared):
+            self._take(request, attempt(lambda: trace(*prepared)))
+        else:
+            self._run_in_thread(request, lambda: trace(*prepared))
 
-    def _run_in_thread(self, request: Request, tokens: Tokens | None) -> None:
+    def _run_in_thread(self, request: Request, make: Callable[[], Trace]) -> None:
         self.query_one(Status).busy = True
-        work = partial(self._work, self.generation, request, tokens)
+        work = partial(self._work, self.generation, request, make)
         self.run_worker(work, thread=True, exclusive=True, group="trace")
 
-    def _work(self, generation: int, request: Request, tokens: Tokens | None) -> None:
+    def _work(self, generation: int, request: Request, make: Callable[[], Trace]) -> None:
         """In a thread: the trace, or why there is none; dropped when stale."""
         worker = get_current_worker()
-        result: Trace | AttnError
-        try:
-            if tokens is None:
-                request, tokens = self.state.prepare(request)
-            result = trace(request, tokens)
-        except AttnError as error:
-            result = error
-        except MemoryError:
-            result = BudgetError("this machine has no memory left", "use a shorter text")
+        result = attempt(make)
         if not worker.is_cancelled:
             self.app.call_from_thread(self._arrived, generation, request, result)
 
     def _arrived(self, generation: int, request: Request, result: Trace | AttnError) -> None:
-        if generation != self.generation:
-            return
+        if generation == self.generation:
+            self._take(request, result)
+
+    def _take(self, request: Request, result: Trace | AttnError) -> None:
+        """Show the answer to a request."""
+        self.query_one(Status).busy = False
         if isinstance(result, AttnError):
-            self._refuse(request, result)
+            self.state.refuse(request, result)
         else:
-            self._finish(result)
-
-    def _finish(self, result: Trace) -> None:
-        try:
-            self.state.accept(result)
-        except AttnError as error:
-            self._refuse(result.request, error)
-            return
-        self._publish()
-
-    def _refuse(self, request: Request, error: AttnError) -> None:
-        self.state.refuse(request, error)
+            refused = attempt(lambda: self.state.accept(result))
+            if refused is not None:
+                self.state.refuse(request, refused)
         self._publish()
 
     def _publish(self) -> None:
@@ -147,8 +153,6 @@ class ExplorerScreen(Screen[None]):
                 f"To mend it, {error.hint}.",
             )
             self.query_one("#message", Static).update(text)
-        status = self.query_one(Status)
-        status.busy = False
         scene = self.scene = self.state.scene
         notices = " · ".join(scene.tokens.notices) if scene else ""
         box = self.query_one("#sentence-box")
@@ -181,7 +185,7 @@ class ExplorerScreen(Screen[None]):
             self._burst.stop()
             self._burst = None
         text = self.query_one(Sentence).true_text
-        if text != self.state.view.request.text:
+        if text != self.state.asked.text:
             self.submit(self.state.with_text(text))
 
     @property
@@ -252,14 +256,14 @@ class ExplorerScreen(Screen[None]):
         self.submit(self.state.next_mask())
 
     def action_block(self) -> None:
-        self.submit(self.state.toggle_blocked(self.state.view.query))
+        if self.scene is not None:
+            self.submit(self.state.toggle_blocked(self.state.view.query))
 
     def action_scale(self) -> None:
-        self.submit(self.state.with_switch(scale=not self.state.view.request.switches.scale))
+        self.submit(self.state.with_switch(scale=not self.state.asked.switches.scale))
 
     def action_positions(self) -> None:
-        positions = self.state.view.request.switches.positions
-        self.submit(self.state.with_switch(positions=not positions))
+        self.submit(self.state.with_switch(positions=not self.state.asked.switches.positions))
 
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))

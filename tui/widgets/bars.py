@@ -13,7 +13,7 @@ from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
 from tui.messages import Pressed, Selected
-from tui.state import Scene, switches_in_words
+from tui.scene import Scene, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 

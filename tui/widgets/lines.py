@@ -11,7 +11,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette
 
 Line = list[tuple[str, Style]]

@@ -10,7 +10,7 @@ from core.explain import nice_ceiling
 from core.text import label
 from tui.labels import pad, short_weight, weight
 from tui.messages import Selected
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from tui.labels import clip
 from tui.messages import Selected
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, to_strip
 

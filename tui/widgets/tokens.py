@@ -8,7 +8,7 @@ from core.text import describe, label
 from core.types import Tokens
 from tui.labels import pad, plural
 from tui.messages import Selected
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane

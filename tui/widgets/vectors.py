@@ -11,7 +11,7 @@ from core.text import label
 from core.types import Array
 from tui.choices import VECTORS
 from tui.labels import signed
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window

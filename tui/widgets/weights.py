@@ -10,7 +10,7 @@ from core.explain import entropy_bits, nice_ceiling
 from core.text import label
 from core.types import Tokens
 from tui.labels import MASKED, pad, weight, weight_cells
-from tui.state import Scene
+from tui.scene import Scene
 from tui.theme import Palette, bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window

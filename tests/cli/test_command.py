@@ -1,0 +1,166 @@
+"""The command that opens a view again, read back by a shell and by our own parser."""
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from core import Mask, ModelSpec, Request, Switches, run
+from core.errors import TextError
+from core.text import visible
+from tui import cli
+from tui.command import command_line
+from tui.options import build_view
+from tui.scene import View
+from tui.state import EXAMPLE, PANES, VECTORS, ZOOMS
+
+COUNTS = st.integers(0, 50)
+TEXTS = st.text(max_size=30).map(lambda text: text.replace("\0", "")) | st.sampled_from(
+    [
+        EXAMPLE,
+        "",
+        "show",
+        "-",
+        "--",
+        "--help",
+        "-x y",
+        "it's",
+        "a'b\"c`$(id)`\\!*?~#&|;<>",
+        "\\x41\\101",
+        "a\nb\tc\r",
+        "\x1b]0;x\x07",
+        "\x011",
+        "\\n\\'\n",
+        "\u202eabc",
+        "\u200b",
+        "\u0301",
+        "👩‍👩‍👧",
+        "我想吃酸菜鱼",
+        "\u00ff\u0100",
+        "$'x'",
+        "a=b",
+        " ",
+        "\U0010ffff",
+    ]
+)
+VIEWS = st.builds(
+    View,
+    st.builds(
+        Request,
+        TEXTS,
+        st.sampled_from(["mixed", "chars", "spaces", "a b/tokenizer.json", "-x", "\x1b", "\udcff"]),
+        st.builds(
+            ModelSpec,
+            st.integers(1, 96),
+            st.integers(1, 9),
+            st.integers(1, 99),
+            st.integers(0, 2**64 - 1),
+        ),
+        st.builds(
+            Switches,
+            st.builds(Mask, st.booleans(), st.none() | COUNTS, st.frozensets(COUNTS, max_size=4)),
+            st.booleans(),
+            st.booleans(),
+            st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False),
+        ),
+    ),
+    COUNTS,
+    COUNTS,
+    COUNTS,
+    COUNTS,
+    st.integers(1, 12),
+    st.sampled_from(PANES),
+    st.sampled_from(VECTORS),
+    st.sampled_from(ZOOMS),
+)
+
+
+def words_of(command, shell="bash"):
+    """What a program gets for its arguments when a shell runs the command."""
+    result = subprocess.run(
+        [shell, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True, timeout=60
+    )
+    return result.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def view_of(words):
+    """The view that our parser reads out of arguments."""
+    with cli.parse(words) as ctx:
+        assert ctx.command is cli.explore
+        options = dict(ctx.params)
+    texts = options.pop("words")
+    options.pop("theme")
+    assert len(texts) < 2
+    return build_view(texts[0] if texts else None, options)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(VIEWS)
+@example(View())
+def test_a_command_opens_the_same_view(view):
+    command = command_line(view)
+    assert visible(command) == command
+    name, *words = words_of(command)
+    assert name == "attn-tui"
+    assert view_of(words) == view
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(TEXTS)
+def test_a_text_alone_opens_the_same_view(text):
+    view = View(Request(text))
+    assert view_of(words_of(command_line(view))[1:]) == view
+
+
+@pytest.mark.parametrize(
+    ("view", "command"),
+    [
+        (View(), "attn-tui"),
+        (View(Request("cat")), "attn-tui cat"),
+        (View(Request("The cat's milk")), "attn-tui 'The cat'\"'\"'s milk'"),
+        (View(Request("我想吃")), "attn-tui '我想吃'"),
+        (View(Request("a\nb'c\x1b")), r"attn-tui $'a\nb\'c\033'"),
+        (View(Request("\\\n")), r"attn-tui $'\\\n'"),
+        (View(Request("\u0301")), r"attn-tui $'\314\201'"),
+        (View(Request("a\u200bb")), r"attn-tui $'a\342\200\213b'"),
+        (View(Request("👩‍👩‍👧")), "attn-tui '👩‍👩‍👧'"),
+        (View(Request("show")), "attn-tui -- show"),
+        (View(Request("-5 degrees")), "attn-tui -- '-5 degrees'"),
+        (View(Request("show me")), "attn-tui 'show me'"),
+        (View(Request("")), "attn-tui ''"),
+        (
+            View(Request("x", model=ModelSpec(2, 8, 32, 7)), layer=1, head=3, query=0),
+            "attn-tui --d-model 32 --heads 8 --layers 2 --seed 7 --layer 1 --head 3 x",
+        ),
+        (
+            View(
+                Request(
+                    EXAMPLE,
+                    switches=Switches(Mask(True, 3, frozenset({2, 0})), False, False, 0.1),
+                ),
+                pane="matrix",
+                zoom=1,
+            ),
+            "attn-tui --mask causal+window:3 --block 0,2 --no-positions --no-scale"
+            " --temperature 0.1 --pane matrix --zoom 1",
+        ),
+    ],
+)
+def test_the_shortest_command(view, command):
+    assert command_line(view) == command
+
+
+def test_what_utf_8_cannot_carry_is_replaced_as_in_the_analysis():
+    view = View(Request("a \ud800 \udcff b"))
+    again = view_of(words_of(command_line(view))[1:])
+    before, after = run(view.request), run(again.request)
+    assert after.tokens.items == before.tokens.items
+    assert not (after.layers[0].pattern != before.layers[0].pattern).any()
+
+
+@pytest.mark.parametrize("request_", [Request("a\0b"), Request("a", "b\0c")])
+def test_nul_is_refused(request_):
+    with pytest.raises(TextError, match="NUL"):
+        command_line(replace(View(), request=request_))

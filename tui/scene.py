@@ -1,0 +1,78 @@
+"""What a widget draws from: a view, and its trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trace
+from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything that decides what is on the screen: a request and a place in its trace.
+
+    Attributes
+    ----------
+    request : Request
+    layer, head, query, key : int
+        The selected place, counted from 0.
+    precision : int
+        Digits after the point.
+    pane : str
+        The active one of `PANES`.
+    vector : str
+        The selected one of `VECTORS`.
+    zoom : int
+        Width of a matrix cell, one of `ZOOMS`.
+    """
+
+    request: Request = Request(EXAMPLE)
+    layer: int = 0
+    head: int = 0
+    query: int = 0
+    key: int = 0
+    precision: int = DEFAULT_PRECISION
+    pane: str = "weights"
+    vector: str = "attn_out"
+    zoom: int = DEFAULT_ZOOM
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scene:
+    """A view with its trace: all that a widget needs to draw."""
+
+    view: View
+    trace: Trace
+
+    @property
+    def tokens(self) -> Tokens:
+        return self.trace.tokens
+
+    @property
+    def query_token(self) -> Token:
+        return self.trace.tokens[self.view.query]
+
+    @property
+    def layer(self) -> LayerTrace:
+        return self.trace.layers[self.view.layer]
+
+    def vector(self, name: str) -> Array:
+        """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head]."""
+        if name == "input":
+            vector: Array = self.layer.resid_pre[self.view.query]
+        elif name == "attn_out":
+            vector = self.layer.attn_out[self.view.query]
+        else:
+            vector = getattr(self.layer, name)[self.view.head, self.view.query]
+        return vector
+
+
+def switches_in_words(switches: Switches, d_head: int) -> list[str]:
+    """The switches as the status line and the table name them."""
+    blocked = len(switches.mask.blocked)
+    words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
+    words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
+    words.append(f"temperature {switches.temperature:g}")
+    words.append(f"positions {'on' if switches.positions else 'off'}")
+    return words
