@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Input, Static
 
-from tui.driver import run_app
+from tui import driver
 
 
 class SampleApp(App[None]):
@@ -43,6 +43,8 @@ class SampleApp(App[None]):
             self.set_timer(0.01, self.compute_long)
         elif mode == "flood":
             self.set_interval(0.001, self.flood)
+        elif mode == "slow-line":
+            driver.QUIET, driver.QUIET_LIMIT = 2.0, 10.0
 
     def on_resize(self, event: Resize) -> None:
         self.query_one("#state", Static).update(f"size {event.size.width}x{event.size.height}")
@@ -62,4 +64,4 @@ class SampleApp(App[None]):
 
 
 if __name__ == "__main__":
-    sys.exit(run_app(SampleApp()))
+    sys.exit(driver.run_app(SampleApp()))

@@ -186,27 +186,40 @@ def test_the_size_is_that_of_the_terminal() -> None:
 
 
 class MovingMouse:
-    """Reports a mouse move with each piece of output, as long as the terminal is told to."""
+    """Reports mouse moves while it is told to, and once more: those were under way already."""
 
     session: PtySession
+    is_done = False
 
     def __call__(self, _text: str) -> None:
-        written = self.session.output
-        if written.rfind("\x1b[?1003h") > written.rfind("\x1b[?1003l"):
+        if not self.is_done:
             self.session.send("".join(f"\x1b[<35;{x};2M" for x in range(1, 80)))
+            self.is_done = "\x1b[?1004l" in self.session.output
 
 
 def test_no_report_of_the_mouse_is_left_for_the_shell() -> None:
     """S11: what was under way when the mouse was switched off is read and dropped."""
     mouse = MovingMouse()
-    with PtySession(SAMPLE, on_output=mouse) as session:
+    with PtySession([*SAMPLE, "slow-line"], on_output=mouse) as session:
         mouse.session = session
         session.wait_for(READY)
         session.send(CTRL_Q)
         assert session.wait_for_exit() == 0
+        assert mouse.is_done
         after = session.output.rpartition("\x1b[?1004l")[2]
         assert after == ""  # nothing was echoed either
         assert session.unread_input() == 0
+
+
+def test_an_ignored_hangup_signal_stays_ignored() -> None:
+    """S13: `nohup` asks to outlive the signal; only the loss of the terminal counts then."""
+    with PtySession(SAMPLE, ignored_signals=[signal.SIGHUP]) as session:
+        session.wait_for(READY)
+        session.kill(signal.SIGHUP)
+        session.send("ok")
+        session.wait_for("ok|")
+        session.send(CTRL_Q)
+        assert session.wait_for_exit() == 0
 
 
 @pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)])

@@ -112,9 +112,10 @@ def test_state_is_kept_between_feeds() -> None:
 
 
 COLOURS = st.sampled_from(
-    "30 37 90 97 40 47 100 107 39 49 38;5;1 48;5;200 38;2;1;2;3 48;2;200;1;0 38;5 48;2;1;2 38".split()
-)
-ATTRIBUTES = st.sampled_from(["", *"0 1 2 3 4 5 7 9 22 23 24 25 27 29 10 53".split()])
+    ["30", "37", "90", "97", "40", "47", "100", "107", "39", "49", "38;5;1", "48;5;200", "38"]
+) | st.sampled_from(["38;2;1;2;3", "48;2;200;1;0", "38;5", "48;2;1;2"])
+NUMBERS = [0, 1, 2, 3, 4, 5, 7, 9, 22, 23, 24, 25, 27, 29, 10, 53]
+ATTRIBUTES = st.sampled_from(["", *map(str, NUMBERS)])
 STYLES = st.lists(COLOURS | ATTRIBUTES, max_size=4).map(lambda parts: f"\x1b[{';'.join(parts)}m")
 # As rich writes it: a style, a text, a reset.
 SEGMENTS = st.tuples(STYLES, st.text("ab ", min_size=1, max_size=4)).map(
