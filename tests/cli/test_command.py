@@ -11,10 +11,10 @@ from core import Mask, ModelSpec, Request, Switches, run
 from core.errors import TextError
 from core.text import visible
 from tui import cli
+from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
 from tui.command import command_line
 from tui.options import build_view
 from tui.scene import View
-from tui.state import EXAMPLE, PANES, VECTORS, ZOOMS
 
 COUNTS = st.integers(0, 50)
 TEXTS = st.text(max_size=30).map(lambda text: text.replace("\0", "")) | st.sampled_from(
