@@ -12,7 +12,8 @@ from core import Mask, Request, run
 from core.resources import data_path
 from tests.cli.command import attn_tui
 from tests.cli.test_command import view_of
-from tui import cli, options, state
+from tui import cli, options
+from tui.choices import EXAMPLE
 from tui.scene import View
 
 
@@ -158,7 +159,7 @@ def test_every_example_can_be_explored():
     titles = [entry["title"] for entry in examples]
     texts = [entry["text"] for entry in examples]
     assert len(set(titles)) == len(titles) >= 12
-    assert {"我想吃酸菜鱼", "我喜欢喝可乐", state.EXAMPLE} <= set(texts)
+    assert {"我想吃酸菜鱼", "我喜欢喝可乐", EXAMPLE} <= set(texts)
     for text in texts:
         assert text == text.strip()
         assert not run(Request(text)).tokens.notices
