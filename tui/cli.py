@@ -9,6 +9,7 @@ and ``--version`` answer at once.
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -135,6 +136,7 @@ def show(words: tuple[str, ...], format: str, output: str | None, **options: Any
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 done, 2 refused, 130 interrupted, 141 nobody reads on."""
+    gc.disable()  # until the first frame: imports make many objects and hardly any garbage
     prepare_environment()  # before NumPy, whichever command imports it
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # whatever the locale says: JSON has no other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
@@ -22,7 +23,6 @@ from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
 from tui.choices import PANES
-from tui.command import command_line
 from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.messages import Pressed, Selected, SentenceChanged
 from tui.scene import Scene, View
@@ -56,6 +56,15 @@ def attempt(work: Callable[[], Result]) -> Result | AttnError:
     except Exception as error:  # a fault of ours: one sentence must not end the session
         what = f"unexpected {type(error).__name__}: {visible(str(error))}"
         return AttnError(what, "change the sentence or a switch, and report what you did")
+
+
+def collect_garbage_again() -> None:
+    """End the pause of the garbage collector that the command line began for a quick start.
+
+    What is there now stays for good, so no later collection looks at it.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 class ExplorerScreen(Screen[None]):
@@ -95,7 +104,8 @@ class ExplorerScreen(Screen[None]):
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.submit(self.state.view.request)
-        self.call_after_refresh(self._focus_pane)
+        self._focus_pane()
+        self.call_after_refresh(collect_garbage_again)
 
     # Requests: prepared at once, run at once when quick, else in a thread.
 
@@ -275,6 +285,8 @@ class ExplorerScreen(Screen[None]):
     # The rest.
 
     def action_copy(self) -> None:
+        from tui.command import command_line  # not needed for the first frame
+
         try:
             command = command_line(self.state.view)
         except AttnError as error:

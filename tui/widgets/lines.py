@@ -101,6 +101,13 @@ class Lines(Widget):
         if regions:
             self.refresh(*regions)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        width, height = self.size
+        if self.palette and not (self._strips and self._strips[0].cell_length == width):
+            # The first paint comes before the news of the size: draw now, not a frame later.
+            self._strips = self.draw(self.palette, width, height)
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         if y < len(self._strips):
             return self._strips[y]
