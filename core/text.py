@@ -23,6 +23,7 @@ _BLANK = re.compile(
 # selector or grapheme joiner, then ZWNJ or ZWJ. More of them in a row could hide a text.
 _SELECTOR = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _JOINERS = "\u200c\u200d"
+_EMOJI_SELECTOR = "\ufe0f"
 _FLAG, _FIRST_TAG, _LAST_TAG = "\U0001f3f4", "\U000e0020", "\U000e007f"  # 🏴 and its region
 
 
@@ -58,7 +59,9 @@ def visible(text: str) -> str:
     """Make every character of `text` visible and harmless, in one line.
 
     Controls, bidirectional overrides and zero-width characters become marks; joiners inside
-    an emoji or a word stay; a combining mark with nothing to sit on gets a dotted circle.
+    an emoji or a word stay; a combining mark with nothing to sit on gets a dotted circle. The
+    selector U+FE0F is left out: it asks for the colourful form of ❤ or ☀, and terminals disagree
+    whether that takes one cell or two, so rows would not line up.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -66,7 +69,8 @@ def visible(text: str) -> str:
     base = False  # does the next combining character have something to sit on?
     for before, char in zip(" " + text, text, strict=False):
         if base and _joins(char, before):
-            out.append(char)
+            if char != _EMOJI_SELECTOR:
+                out.append(char)
         elif is_unseen(char):
             out.append(mark(char))
             base = False

@@ -20,8 +20,8 @@ from tui.streams import InputDecoder, TerminalFile, write_all
 
 SCREEN: Final = 2  # Textual paints on error output
 HANGUP_CODE: Final = 128 + signal.SIGHUP
-# Every mode that Textual may have switched on; the order is that of its own way out. The pops of
-# the keyboard mode and the colours belong to the alternate screen, so they come before its end.
+# Every mode that Textual may have switched on, in the order of its own way out. The keyboard mode
+# and the colours belong to the alternate screen, so they end before it does.
 RESTORE: Final = (
     "\x1b[?2026l\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
     "\x1b[?1016l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"

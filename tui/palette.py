@@ -54,7 +54,7 @@ class ExplorerCommands(Provider):
             if (score := matcher.match(command.name)) > 0:
                 yield self._hit(score, command)
         for command in self._tokens(query.strip().lower()):
-            yield self._hit(0.5, command)
+            yield self._hit(max(0.5, matcher.match(command.name)), command)
 
     def _hit(self, score: float, command: Command) -> Hit:
         return Hit(score, Content(command.name), command.run, text=command.name, help=command.help)

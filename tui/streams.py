@@ -7,12 +7,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Final
 
+from tui.controls import carrier
 from tui.output import SgrCompressor
 
 PASTE_START: Final = "\x1b[200~"
 PASTE_END: Final = "\x1b[201~"
-# What a paste must not hold: an escape in it would end the paste early and scatter the rest as
-# keys. Tabs and line ends stay.
+# What a paste must not hold as it is: an escape in it would end the paste early and scatter the
+# rest as keys. Tabs and line ends stay.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _WRITE_AT: Final = 32_768
 
@@ -21,7 +22,7 @@ class InputDecoder:
     """Turns the bytes of the keyboard side into text that Textual's parser can take.
 
     Bytes that are no UTF-8 (a terminal in another encoding, noise on a line) become U+FFFD, and
-    a character may come in two reads. Control characters inside a bracketed paste are dropped.
+    a character may come in two reads. Control characters inside a bracketed paste are concealed.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class InputDecoder:
             self._in_paste = False
         else:
             pasted, self._held = _without_partial_end(pasted)
-        out.append(_CONTROLS.sub("", pasted) + end)
+        out.append(_CONTROLS.sub(_carry, pasted) + end)
         return after
 
 
@@ -107,6 +108,10 @@ def write_all(fileno: int, data: bytes) -> None:
             view = view[os.write(fileno, view) :]
         except BlockingIOError:
             select.select([], [fileno], [])
+
+
+def _carry(found: re.Match[str]) -> str:
+    return carrier(found[0])
 
 
 def _without_partial_end(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ import select
 
 import pytest
 
+from tui.controls import carrier, reveal
 from tui.streams import InputDecoder, TerminalFile
 
 
@@ -23,6 +24,7 @@ def test_bytes_of_any_kind_become_text(reads: list[bytes], text: str) -> None:
     assert "".join(map(decoder.feed, reads)) == text
 
 
+ESC, NUL = "\x1b", "\0"
 PASTE = "\x1b[200~A\x1b[31mB\n\tC\x00\x1b[201~\x1b[A"
 
 
@@ -31,7 +33,8 @@ def test_a_paste_stays_whole(cut: int) -> None:
     """U08: an escape inside a bracketed paste neither ends nor scatters it."""
     decoder = InputDecoder()
     text = decoder.feed(PASTE[:cut].encode()) + decoder.feed(PASTE[cut:].encode())
-    assert text == "\x1b[200~A[31mB\n\tC\x1b[201~\x1b[A"
+    assert text == f"\x1b[200~A{carrier(ESC)}[31mB\n\tC{carrier(NUL)}\x1b[201~\x1b[A"
+    assert reveal(text[6:-9]) == "A\x1b[31mB\n\tC\x00"
 
 
 def test_escape_sequences_of_keys_pass() -> None:

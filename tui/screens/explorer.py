@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
@@ -82,6 +83,7 @@ class ExplorerScreen(Screen[None]):
         self.generation = 0
         self._burst: Timer | None = None
         self._edited_at = 0.0
+        self._focus_before: Widget | None = None
 
     def compose(self) -> ComposeResult:
         yield Header()
@@ -217,7 +219,9 @@ class ExplorerScreen(Screen[None]):
     @on(Pressed)
     def _pressed(self, event: Pressed) -> None:
         event.stop()
-        self.app.simulate_key(event.key)
+        key = events.Key(event.key, None)
+        key.set_sender(self.app)  # what a screen sends does not bubble up to that screen
+        self.app.post_message(key)
 
     def action_step(self, name: str, by: int) -> None:
         self.state.step(name, by)
@@ -236,7 +240,7 @@ class ExplorerScreen(Screen[None]):
 
     def action_page(self, by: int) -> None:
         if self.scene is not None:
-            self._pane(self.state.view.pane).page(self.scene, by)
+            self.select(**self._pane(self.state.view.pane).page(self.scene, by))
 
     def action_next_pane(self, by: int) -> None:
         if not isinstance(self.focused, Sentence):
@@ -307,6 +311,11 @@ class ExplorerScreen(Screen[None]):
 
     def _fit(self, width: int, height: int) -> None:
         small = width < SMALLEST[0] or height < SMALLEST[1]
+        if small and not self.has_class("-too-small"):
+            self._focus_before = self.focused  # Textual takes the focus from what is hidden
+        elif not small and self._focus_before is not None:
+            self.call_after_refresh(self.set_focus, self._focus_before)
+            self._focus_before = None
         self.set_class(small, "-too-small")
         self.set_class(width < WIDE[0] or height < WIDE[1], "-compact")
         if small:

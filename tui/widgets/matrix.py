@@ -9,7 +9,6 @@ from rich.style import Style
 from core.explain import nice_ceiling
 from core.text import label
 from tui.labels import pad, short_weight, weight
-from tui.messages import Selected
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line
@@ -156,5 +155,5 @@ class MatrixPane(Pane):
             places["key"] = key
         return places
 
-    def page(self, scene: Scene, by: int) -> None:
-        self.post_message(Selected(query=scene.view.query + by * (self.size.height - 4)))
+    def page(self, scene: Scene, by: int) -> dict[str, int]:
+        return {"query": scene.view.query + by * (self.size.height - 4)}

@@ -93,10 +93,11 @@ class Pane(Lines, can_focus=True):
         """Fields of the view that a click at a cell inside the frame selects."""
         return {}
 
-    def page(self, scene: Scene, by: int) -> None:
-        """A page up (-1) or down (1); scrolls unless a subclass moves its cursor."""
+    def page(self, scene: Scene, by: int) -> dict[str, int]:
+        """A page up (-1) or down (1): scrolls, or gives the fields of the view that move."""
         self.top += by * max(1, self.size.height - 4)
         self.redraw()
+        return {}
 
     # What all share.
 

@@ -7,7 +7,6 @@ from rich.cells import cell_len
 from core.text import describe, label
 from core.types import Tokens
 from tui.labels import pad, plural
-from tui.messages import Selected
 from tui.scene import Scene
 from tui.theme import Palette
 from tui.widgets.lines import Line
@@ -77,5 +76,5 @@ class TokensPane(Pane):
         index = self.top + y
         return {"query": index} if index < len(scene.tokens) else {}
 
-    def page(self, scene: Scene, by: int) -> None:
-        self.post_message(Selected(query=scene.view.query + by * (self.size.height - 3)))
+    def page(self, scene: Scene, by: int) -> dict[str, int]:
+        return {"query": scene.view.query + by * (self.size.height - 3)}
