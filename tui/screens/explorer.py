@@ -24,8 +24,9 @@ from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
 from tui.choices import PANES
+from tui.compositor import SpansCompositor
 from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
-from tui.messages import Pressed, Selected, SentenceChanged
+from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
 from tui.state import QUICK_CHARACTERS, Explorer, is_quick
 from tui.theme import Palette
@@ -72,12 +73,13 @@ class ExplorerScreen(Screen[None]):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
-    AUTO_FOCUS = None
+    AUTO_FOCUS = ""
 
     scene: reactive[Scene | None] = reactive(None, repaint=False, always_update=True)
 
     def __init__(self, view: View, palette: Palette) -> None:
         super().__init__()
+        self._compositor = SpansCompositor()
         self.state = Explorer(view)
         self.palette = palette
         self.generation = 0
@@ -106,6 +108,7 @@ class ExplorerScreen(Screen[None]):
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.submit(self.state.view.request)
+        self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
         self._focus_pane()
         self.call_after_refresh(collect_garbage_again)
 
@@ -180,9 +183,7 @@ class ExplorerScreen(Screen[None]):
 
     # The sentence.
 
-    @on(SentenceChanged)
-    def _edited(self, event: SentenceChanged) -> None:
-        event.stop()
+    def _edited(self) -> None:
         now = monotonic()
         recent, self._edited_at = now - self._edited_at < BURST_SECONDS, now
         if self._burst is not None:

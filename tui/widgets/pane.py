@@ -42,7 +42,7 @@ def frame(
     rows = [lines[y] if y < len(lines) else [] for y in range(height - 2)]
     return [
         _edge("╭", title, "╮", width, edge),
-        *(Strip([side, *to_strip(row, inner, palette.base), side], width) for row in rows),
+        *(to_strip(row, inner, palette.base, side) for row in rows),
         _edge("╰", foot_line, "╯", width, edge, right=True),
     ]
 

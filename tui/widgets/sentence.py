@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual import events
+from textual.message import Message
+from textual.reactive import var
 from textual.widgets import TextArea
 
 from tui.controls import conceal, draw, reveal
-from tui.messages import SentenceChanged
 
 
 class Sentence(TextArea):
     """The editor of the sentence."""
+
+    edits: var[int] = var(0)
 
     def __init__(self, text: str) -> None:
         super().__init__(
@@ -50,9 +53,12 @@ class Sentence(TextArea):
         self.scroll_cursor_visible()  # computes where the caret is; Textual waits for a key
         self.app.cursor_position = self.cursor_screen_offset
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        event.stop()
-        self.post_message(SentenceChanged(self.true_text))
+    def post_message(self, message: Message) -> bool:
+        """Tell of an edit at once, so that one frame shows the letter and its weights."""
+        if isinstance(message, TextArea.Changed):
+            self.edits += 1
+            return True
+        return super().post_message(message)
 
     async def _on_paste(self, event: events.Paste) -> None:
         # Terminals send the line ends of a paste as carriage returns.
