@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from core.types import Token
 
@@ -83,6 +84,7 @@ def visible(text: str) -> str:
     return "".join(out)
 
 
+@lru_cache(maxsize=8192)  # a screen asks for the same few labels again and again
 def label(token: Token) -> str:
     """How a token is shown: ``milk``, ``␠the``, ``我 1/3``, ``[CLS]``, ``U+200D``, ``💩 [UNK]``."""
     source = token.piece if token.special else token.text

@@ -15,14 +15,6 @@ class Selected(Message):
         self.places = places
 
 
-class SentenceChanged(Message):
-    """The sentence was edited."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-
 class Pressed(Message):
     """A key was pressed with the mouse, in the key bar."""
 

@@ -12,7 +12,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.reactive import reactive
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
@@ -75,8 +74,6 @@ class ExplorerScreen(Screen[None]):
     BINDINGS = BINDINGS  # type: ignore[assignment]
     AUTO_FOCUS = ""
 
-    scene: reactive[Scene | None] = reactive(None, repaint=False, always_update=True)
-
     def __init__(self, view: View, palette: Palette) -> None:
         super().__init__()
         self._compositor = SpansCompositor()
@@ -86,6 +83,13 @@ class ExplorerScreen(Screen[None]):
         self._burst: Timer | None = None
         self._edited_at = 0.0
         self._focus_before: Widget | None = None
+        self._notices = ""
+        self._lines: list[Lines] = []
+        self._panes: list[Pane] = []
+
+    @property
+    def scene(self) -> Scene | None:
+        return self.state.scene
 
     def compose(self) -> ComposeResult:
         yield Header()
@@ -105,6 +109,8 @@ class ExplorerScreen(Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
+        self._lines = list(self.query(Lines))
+        self._panes = list(self.query(Pane))
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.submit(self.state.view.request)
@@ -168,18 +174,15 @@ class ExplorerScreen(Screen[None]):
                 f"To mend it, {error.hint}.",
             )
             self.query_one("#message", Static).update(text)
-        scene = self.scene = self.state.scene
+        scene = self.state.scene
         notices = " · ".join(scene.tokens.notices) if scene else ""
-        box = self.query_one("#sentence-box")
         if notices != self._notices:
             self._notices = notices
-            box.border_subtitle = Content(notices)
-        for widget in self.query(Lines):
+            self.query_one("#sentence-box").border_subtitle = Content(notices)
+        for widget in self._lines:
             widget.scene = scene
         self._show_active()
         self._update_keys()
-
-    _notices = ""
 
     # The sentence.
 
@@ -326,13 +329,13 @@ class ExplorerScreen(Screen[None]):
 
     def _show_active(self) -> None:
         active = self.state.view.pane
-        for pane in self.query(Pane):
+        for pane in self._panes:
             pane.set_class(pane.pane == active, "-active")
         self.query_one("#middle").set_class(active in PANES[1:3], "-active")
 
     def set_palette(self, palette: Palette) -> None:
         self.palette = palette
-        for widget in self.query(Lines):
+        for widget in self._lines:
             widget.palette = palette
 
     def on_descendant_focus(self) -> None:

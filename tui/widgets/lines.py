@@ -21,7 +21,7 @@ from tui.theme import Palette
 
 Line = list[tuple[str, Style]]
 # Two changed spans closer than this are cheaper to send as one than with a cursor move between.
-_GAP = 8
+_GAP = 16
 
 
 def line_cells(line: Line) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual import events
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import var
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from tui.controls import conceal, draw, reveal
@@ -28,6 +30,7 @@ class Sentence(TextArea):
             id="sentence",
         )
         self.cursor_blink = False
+        self._styled_for: tuple[str, bool] | None = None
         self.move_cursor(self.document.end)
 
     @property
@@ -41,6 +44,14 @@ class Sentence(TextArea):
 
     def get_line(self, line_index: int) -> Text:
         return Text(draw(self.document.get_line(line_index)), end="", no_wrap=True)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        styled_for = (self.app.theme, self.has_focus)
+        if styled_for == self._styled_for:
+            # TextArea looks its component styles up again for each paint; they are still right.
+            return super(TextArea, self).render_lines(crop)
+        self._styled_for = styled_for
+        return super().render_lines(crop)
 
     def on_focus(self) -> None:
         self._place_terminal_cursor()
