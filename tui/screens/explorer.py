@@ -167,11 +167,9 @@ class ExplorerScreen(Screen[None]):
         error = self.state.error
         self.set_class(error is not None, "-refused")
         if error is not None:
+            sentence = visible(str(error))
             text = Content.assemble(
-                (error.title, "bold $warning"),
-                "\n\n",
-                f"{error.message}.\n",
-                f"To mend it, {error.hint}.",
+                (error.title, "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
             )
             self.query_one("#message", Static).update(text)
         scene = self.state.scene

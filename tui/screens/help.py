@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -14,6 +15,7 @@ from textual.widgets import Static
 from tui.keys import GROUPS
 from tui.labels import pad
 
+_TWO_COLUMNS = 110  # cells; below, the groups stand one under the other
 READING = (
     (
         "What you see",
@@ -41,17 +43,24 @@ READING = (
 )
 
 
-def help_content() -> Content:
-    """All keys by group, then the reading guide."""
-    parts: list[Content | str | tuple[str, str]] = []
-    for title, keys in GROUPS.items():
+def keys_content(*titles: str) -> Content:
+    """The keys of some groups."""
+    parts: list[str | tuple[str, str]] = []
+    for title in titles:
         parts.append((f"{title}\n", "bold $accent"))
-        for key in keys:
+        for key in GROUPS[title]:
             parts.append((f"  {pad(key.shown, 8)}", "bold"))
             parts.append(f"{key.help}\n")
         parts.append("\n")
-    parts.append("In the sentence, letters are text; F1, ^p and ^q work there too.\n")
-    parts.append("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.\n\n")
+    return Content.assemble(*parts)
+
+
+def reading_content() -> Content:
+    """Where keys and mouse work, then how to read the numbers."""
+    parts: list[str | tuple[str, str]] = [
+        "In the sentence, letters are text; F1, ^p and ^q work there too.\n",
+        "Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.\n\n",
+    ]
     for title, text in READING:
         parts.append((f"{title}\n", "bold $accent"))
         parts.append(f"{text}\n\n")
@@ -66,7 +75,7 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen {
         align: center middle;
         & > VerticalScroll {
-            width: 84;
+            width: 118;
             max-width: 100%;
             height: 100%;
             border: round $accent;
@@ -75,6 +84,9 @@ class HelpScreen(ModalScreen[None]):
             background: $background;
             padding: 0 2;
         }
+        & Horizontal, & Static { height: auto; }
+        & Horizontal > Static { width: 1fr; }
+        &.-narrow Horizontal { layout: vertical; }
     }
     """
 
@@ -82,7 +94,13 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll() as scroll:
             scroll.border_title = "Help"
             scroll.border_subtitle = "↑↓ scroll · esc close"
-            yield Static(help_content())
+            with Horizontal():
+                yield Static(keys_content("Select", "Change"))
+                yield Static(keys_content("Look", "Program"))
+            yield Static(reading_content())
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.set_class(event.size.width < _TWO_COLUMNS, "-narrow")
