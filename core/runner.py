@@ -62,7 +62,8 @@ def run(request: Request) -> Trace:
     """
     check_model(request.model)
     check_switches(request.switches)
-    return trace(request, open_tokenizer(request.tokenizer).encode(request.text))
+    tokenizer = open_tokenizer(request.tokenizer, request.as_saved)
+    return trace(request, tokenizer.encode(request.text))
 
 
 def trace(request: Request, tokens: Tokens) -> Trace:

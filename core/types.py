@@ -134,12 +134,24 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that decides a trace."""
+    """Everything that decides a trace.
+
+    Attributes
+    ----------
+    text : str
+    tokenizer : str
+        ``mixed``, ``chars``, ``spaces`` or the path of a ``tokenizer.json``.
+    model : ModelSpec
+    switches : Switches
+    as_saved : bool
+        Keep the truncation and the padding that the tokenizer's file asks for.
+    """
 
     text: str
     tokenizer: str = "mixed"
     model: ModelSpec = ModelSpec()
     switches: Switches = Switches()
+    as_saved: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -57,6 +57,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     model, usual_model = request.model, usual.model
     switches, usual_switches = request.switches, usual.switches
     yield "--tokenizer", request.tokenizer, usual.tokenizer
+    yield "--as-saved", request.as_saved, usual.as_saved
     for name in ("d_model", "heads", "layers", "seed"):
         yield _option(name), getattr(model, name), getattr(usual_model, name)
     yield "--mask", switches.mask.name, usual_switches.mask.name

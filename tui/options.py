@@ -93,6 +93,11 @@ _SHARED = (
         show_default=True,
         help="How the text is cut into tokens; PATH is a tokenizer.json.",
     ),
+    click.option(
+        "--as-saved",
+        is_flag=True,
+        help="Keep the truncation and padding that a tokenizer.json asks for.",
+    ),
     number("--d-model", "Numbers in a vector.", 16),
     number("--heads", "Heads; they share d_model evenly.", 4),
     number("--layers", "Layers.", 1),
@@ -164,6 +169,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["scale"],
             options["temperature"],
         ),
+        options["as_saved"],
     )
     places = {name: options[name] for name in PLACES if options.get(name) is not None}
     if "zoom" in places:

@@ -162,6 +162,7 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
         "switches",
         {
             "tokenizer": request.tokenizer,
+            "as_saved": request.as_saved,
             "mask": switches.mask.name,
             "blocked": sorted(switches.mask.blocked),
             "positions": switches.positions,

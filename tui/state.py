@@ -77,12 +77,9 @@ class Explorer:
         check_model(request.model)
         check_switches(request.switches)
         before = self.trace
-        if before and (before.request.text, before.request.tokenizer) == (
-            request.text,
-            request.tokenizer,
-        ):
+        if before and _cut_alike(before.request, request):
             return request, before.tokens
-        tokens = open_tokenizer(request.tokenizer).encode(request.text)
+        tokens = open_tokenizer(request.tokenizer, request.as_saved).encode(request.text)
         mask = request.switches.mask
         if self._tokens is not None and mask.blocked:
             places = (follow(self._tokens, tokens, index) for index in mask.blocked)
@@ -187,6 +184,11 @@ class Explorer:
         else:
             steps = [step for step in reversed(TEMPERATURES) if step < now] or [now]
         return self.with_switch(temperature=steps[0])
+
+
+def _cut_alike(one: Request, other: Request) -> bool:
+    """Whether two requests have the same tokens."""
+    return (one.text, one.tokenizer, one.as_saved) == (other.text, other.tokenizer, other.as_saved)
 
 
 def with_mask(request: Request, mask: Mask) -> Request:

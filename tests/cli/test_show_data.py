@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core import Mask, ModelSpec, Request, Switches, run
 from core.text import label
 from tests.cli.command import attn_tui
+from tests.core.small_tokenizers import bert_tokenizer
 from tui.show import csv_lines, json_lines
 from tui.table import Part
 
@@ -76,6 +77,7 @@ def test_the_facts():
     }
     assert found["switches"] == {
         "tokenizer": "chars",
+        "as_saved": False,
         "mask": "causal+window:2",
         "blocked": [0, 2],
         "positions": False,
@@ -223,3 +225,18 @@ def test_output_comes_in_pieces(form):
     pieces = list(formatted(trace, form, Part(), 3, None))
     whole = sum(map(len, pieces))
     assert max(map(len, pieces)) < whole / 100
+
+
+def test_as_saved_keeps_padding_and_blocks_it(tmp_path):
+    """T15: padding is off unless it is asked for, and then no query attends to it."""
+    made = bert_tokenizer()
+    made.enable_padding(length=8, pad_id=0, pad_token="[PAD]")
+    path = tmp_path / "tokenizer.json"
+    made.save(str(path))
+    options = ["show", "--format", "json", "--tokenizer", path, "a a"]
+    plain, saved = (json.loads(attn_tui(*options, *more).stdout) for more in ([], ["--as-saved"]))
+    assert [len(answer["tokens"]) for answer in (plain, saved)] == [4, 8]
+    row = saved["layers"][0]["heads"][0]["pattern"][1]
+    assert row[4:] == [0, 0, 0, 0]
+    assert sum(row) == pytest.approx(1)
+    assert saved["switches"]["as_saved"]
