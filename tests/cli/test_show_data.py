@@ -43,6 +43,7 @@ def test_the_keys_and_their_order():
     assert list(found["model"]) == ["name", "layers", "heads", "d_model", "d_head", "seed"]
     assert list(found["switches"]) == [
         "tokenizer",
+        "as_saved",
         "mask",
         "blocked",
         "positions",
