@@ -1,0 +1,33 @@
+"""The same surroundings for every test, whatever the person who runs them has set."""
+
+import importlib
+import os
+
+import pytest
+
+FIXED = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+_DROPPED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "LANG", "LANGUAGE", "ESCDELAY")
+# The snapshot plugin finds its working folder through this one.
+_KEPT = "TEXTUAL_SNAPSHOT_TEMPDIR"
+
+
+def _is_personal(name: str) -> bool:
+    return name in _DROPPED or (name.startswith("TEXTUAL_") and name != _KEPT)
+
+
+for _name in filter(_is_personal, list(os.environ)):
+    del os.environ[_name]
+os.environ.update(FIXED)
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Textual reads its variables at import, and the snapshot plugin has imported it before this file.
+importlib.reload(importlib.import_module("textual.constants"))
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """No TEXTUAL_*, NO_COLOR, size or language of the person; a true-colour terminal."""
+    for name in filter(_is_personal, list(os.environ)):
+        monkeypatch.delenv(name)
+    for name, value in FIXED.items():
+        monkeypatch.setenv(name, value)

@@ -1,0 +1,99 @@
+"""The lines around the panes: header, status, tabs and key bar, called with no app."""
+
+import pytest
+
+from core.runner import run
+from core.types import Mask
+from tests.tui.helpers import make_view
+from tui.keys import BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
+from tui.scene import Scene
+from tui.theme import DARK, make_palette
+from tui.widgets.bars import header_line, key_line, status_line
+from tui.widgets.lines import line_cells
+
+PALETTE = make_palette(DARK, "truecolor")
+WIDTHS = range(60, 201)
+
+
+def scene_of(**options):
+    view = make_view(**options)
+    return Scene(view, run(view.request))
+
+
+def text_of(line):
+    return "".join(text for text, _ in line)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [{}, {"layers": 96, "heads": 1, "d_model": 4, "seed": 2**64 - 1}],
+    ids=["usual", "long"],
+)
+def test_the_header_fits_and_says_that_the_weights_are_random(model):
+    scene = scene_of(model=model)
+    shape = f"{scene.view.request.model.layers} layer"
+    for width in WIDTHS:
+        text = text_of(header_line(scene, PALETTE, width))
+        assert line_cells(header_line(scene, PALETTE, width)) <= width
+        assert text.startswith(" attn-tui")
+        if width >= 80:
+            assert shape in text
+            assert "random" in text
+            assert "meaning" in text
+
+
+def test_the_header_says_all_where_there_is_room():
+    text = text_of(header_line(scene_of(), PALETTE, 120))
+    for fact in ("seeded", "seed 0", "1 layer × 4 heads", "d_model 16", "not meaning"):
+        assert fact in text
+
+
+def test_the_status_says_where_we_are_and_what_is_switched():
+    scene = scene_of(
+        text="a b c",
+        mask=Mask(causal=True, blocked=frozenset({1})),
+        switches={"scale": False, "positions": False, "temperature": 0.5},
+        model={"layers": 2},
+        layer=1,
+        head=3,
+    )
+    assert text_of(status_line(scene, PALETTE, 120, False)).strip() == (
+        "layer 1 · head 3 · mask causal +1 blocked · ÷√4 off · temperature 0.5 · positions off"
+        " · 3 tokens"
+    )
+
+
+def test_the_status_uses_shorter_words_before_it_is_cut():
+    scene = scene_of()
+    for width in WIDTHS:
+        line = status_line(scene, PALETTE, width, False)
+        assert line_cells(line) <= width
+        text = text_of(line)
+        assert "…" not in text
+        for fact in ("layer 0", "head 0", "none", "÷√4 on", "6 tokens"):
+            assert fact in text
+
+
+def test_the_status_of_nothing_is_blank_and_of_work_says_so():
+    assert status_line(None, PALETTE, 80, False) == []
+    assert text_of(status_line(None, PALETTE, 80, True)).strip() == "computing…"
+
+
+@pytest.mark.parametrize(
+    ("hints", "last"),
+    [(BROWSING, BROWSING_LAST), (MATRIX, BROWSING_LAST), (EDITING, EDITING_LAST), ((), ())],
+    ids=["browsing", "matrix", "editing", "nothing"],
+)
+def test_the_key_bar_fits_and_every_hint_is_where_it_says(hints, last):
+    for width in WIDTHS:
+        line, ends = key_line(hints, last, PALETTE, width)
+        text = text_of(line)
+        assert line_cells(line) <= width
+        shown = [hint for hint in (*hints, *last) if f"{hint[0]} {hint[1]}  " in text]
+        assert shown[len(shown) - len(last) :] == list(last)
+        assert ("…" in text) == (len(shown) < len(hints) + len(last))
+        assert [key for _, key in ends] == [hint[2] for hint in shown]
+        start = 0
+        for (end, _), hint in zip(ends, shown, strict=True):
+            assert f"{hint[0]} {hint[1]}" in text[start:end]
+            start = end

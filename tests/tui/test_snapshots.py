@@ -1,0 +1,147 @@
+"""A picture of every view; look at each changed one before accepting it."""
+
+import pytest
+from textual.widgets import Input
+
+from core.types import Mask
+from tests.tui.helpers import make_view, settle
+from tui.app import AttnApp
+from tui.theme import LIGHT
+
+COMPACT, USUAL, LARGE = (80, 24), (120, 36), (200, 60)
+LONG = " ".join(f"word{i % 37}" for i in range(300))
+CHINESE = "我想吃酸菜鱼"
+EMOJI = "👩‍👩‍👧 🇨🇳 👍🏽 ❤️ make one picture each"
+
+
+@pytest.fixture
+def looks(snap_compare):
+    """Whether a view looks as it did: size, keys to press first, theme."""
+
+    def compare(view=None, size=USUAL, keys=(), theme=None):
+        async def prepare(pilot):
+            await settle(pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settle(pilot)
+            for line in pilot.app.screen.query(Input):
+                line.cursor_blink = False
+
+        app = AttnApp(view or make_view(query=5), theme)
+        return snap_compare(app, terminal_size=size, run_before=prepare)
+
+    return compare
+
+
+@pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors"])
+def test_pane_at_80x24(looks, pane):
+    assert looks(make_view(query=5, head=1, key=3, pane=pane), COMPACT)
+
+
+def test_everything_at_120x36(looks):
+    assert looks(make_view(query=5, head=1, key=3))
+
+
+def test_everything_at_200x60(looks):
+    assert looks(make_view(query=5, head=1, key=3), LARGE)
+
+
+def test_smallest_size(looks):
+    assert looks(make_view(query=5, head=1, key=3), (60, 18))
+
+
+def test_too_small(looks):
+    assert looks(size=(59, 18))
+
+
+def test_chinese(looks):
+    assert looks(make_view(CHINESE, query=2, head=1))
+
+
+def test_chinese_matrix_at_80x24(looks):
+    assert looks(make_view(CHINESE, query=2, key=1, pane="matrix", zoom=7), COMPACT)
+
+
+def test_emoji(looks):
+    assert looks(make_view(EMOJI, query=3, head=2))
+
+
+def test_hostile_text(looks):
+    text = "[/] [CLS] [@click=app.quit]x[/] a\x1b[2Jb \u202ec\u200b \x9b31m end"
+    assert looks(make_view(text, tokenizer="spaces", query=3))
+
+
+def test_causal_mask(looks):
+    assert looks(make_view(mask=Mask(causal=True), query=2, key=4))
+
+
+def test_window_mask_with_blocked_key(looks):
+    assert looks(make_view(mask=Mask(window=1, blocked=frozenset({2})), query=3, key=2))
+
+
+def test_query_that_may_attend_to_nothing(looks):
+    assert looks(make_view(mask=Mask(window=0, blocked=frozenset({2})), query=2, key=2))
+
+
+def test_three_layers_of_twelve_heads(looks):
+    model = {"layers": 3, "heads": 12, "d_model": 48}
+    assert looks(make_view(model=model, layer=2, head=7, query=3, key=1))
+
+
+def test_long_text_zoomed_out(looks):
+    assert looks(make_view(LONG, query=120, key=100, pane="matrix", zoom=1))
+
+
+def test_long_text_zoomed_out_at_80x24(looks):
+    assert looks(make_view(LONG, query=120, key=100, pane="matrix", zoom=2), COMPACT)
+
+
+def test_more_tokens_than_the_cap(looks):
+    assert looks(make_view("a b " * 1100, model={"heads": 2}, query=2047, key=2040))
+
+
+def test_many_digits(looks):
+    assert looks(make_view(precision=8, zoom=9, pane="vectors", vector="q"))
+
+
+def test_no_color(looks, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert looks(make_view(query=5, head=1, key=3))
+
+
+def test_sixteen_colours(looks, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("COLORTERM")
+    assert looks(make_view(query=5, head=1, key=3, zoom=2))
+
+
+def test_light_theme(looks):
+    assert looks(make_view(query=5, head=1, key=3), theme=LIGHT.name)
+
+
+def test_light_theme_at_80x24(looks):
+    assert looks(make_view(query=5, pane="matrix", zoom=7), COMPACT, theme=LIGHT.name)
+
+
+def test_refused_text(looks):
+    assert looks(make_view("   "), COMPACT)
+
+
+def test_editing(looks):
+    assert looks(make_view(), keys=("e", "!", "enter", "?"))
+
+
+def test_help(looks):
+    assert looks(keys=("question_mark",))
+
+
+def test_help_at_80x24(looks):
+    assert looks(size=COMPACT, keys=("question_mark",))
+
+
+def test_palette(looks):
+    assert looks(keys=("ctrl+p",))
+
+
+def test_palette_finds_a_token(looks):
+    assert looks(size=COMPACT, keys=("ctrl+p", *"milk"))
