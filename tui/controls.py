@@ -7,22 +7,18 @@ text is analysed.
 
 import re
 
-_PRIVATE = 0xF0000
+_PRIVATE = 0x100000  # the last plane, where no icon font keeps its pictures
 # Controls but tab and line feed, bidirectional controls, separators, lone surrogates.
-_OBEYED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_RANGES = (
+    "\x00\x08",
+    "\x0b\x1f",
+    "\x7f\x9f",
+    "\u061c\u061c",
+    "\u200e\u200f",
+    "\u2028\u202e",
+    "\u2066\u2069",
+    "\ud800\udfff",
 )
-_CARRIED = re.compile("[\U000f0000-\U000fffff]")
-
-
-def conceal(text: str) -> str:
-    """Put a private-use character in the place of each one that would be obeyed."""
-    return _OBEYED.sub(lambda found: carrier(found[0]), text)
-
-
-def reveal(text: str) -> str:
-    """Undo `conceal`."""
-    return _CARRIED.sub(lambda found: carried(found[0]), text)
 
 
 def carrier(char: str) -> str:
@@ -33,6 +29,22 @@ def carrier(char: str) -> str:
 def carried(char: str) -> str:
     """The character that a private-use one stands for."""
     return chr(ord(char) - _PRIVATE)
+
+
+_OBEYED = re.compile("[" + "".join(f"{a}-{b}" for a, b in map(tuple, _RANGES)) + "]")
+_CARRIED = re.compile(
+    "[" + "".join(f"{carrier(a)}-{carrier(b)}" for a, b in map(tuple, _RANGES)) + "]"
+)
+
+
+def conceal(text: str) -> str:
+    """Put a private-use character in the place of each one that would be obeyed."""
+    return _OBEYED.sub(lambda found: carrier(found[0]), text)
+
+
+def reveal(text: str) -> str:
+    """Undo `conceal`."""
+    return _CARRIED.sub(lambda found: carried(found[0]), text)
 
 
 def draw(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
@@ -42,7 +43,10 @@ RAMP_STEPS = 10
 # the left has only halves, so signed bars use halves on both sides.
 BAR = ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█")
 COLUMN = (" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█")
-_POSITIVE = {True: ("#5fb0ff", "#ff9e64"), False: ("#0b5cad", "#a8470b")}
+_SIGNED = {  # positive and negative, told apart by colour-blind people too
+    True: ("#5fb0ff", "#ff9e64"),
+    False: ("#0b5cad", "#a8470b"),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,14 +97,15 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
     """
     background = _color(theme.background, "#121212" if theme.dark else "#ffffff")
     foreground = _color(theme.foreground, "#e0e0e0" if theme.dark else "#1f1f1f")
-    accent = _color(theme.accent, theme.primary)
-    other = _color(theme.secondary, theme.primary)
-    blue, orange = _POSITIVE[theme.dark]
+    accent = _readable(_color(theme.accent, theme.primary), background, foreground)
+    other = _readable(_color(theme.secondary, theme.primary), background, foreground)
+    blue, orange = (Color.parse(name) for name in _SIGNED[theme.dark])
 
     def on_background(color: Color, bold: bool = False) -> Style:
         return Style(color=color.rich_color, bgcolor=background.rich_color, bold=bold)
 
     few_colors = color_system not in ("truecolor", "256")
+    ramp = _ramp_colors(background, accent, few=color_system == "256")
     return Palette(
         base=on_background(foreground),
         dim=on_background(background.blend(foreground, 0.58 if theme.dark else 0.66)),
@@ -108,12 +113,11 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
         selected=on_background(accent, bold=True),
         head=on_background(accent),
         other=on_background(other),
-        positive=on_background(Color.parse(blue)),
-        negative=on_background(Color.parse(orange)),
+        positive=on_background(_readable(blue, background, foreground)),
+        negative=on_background(_readable(orange, background, foreground)),
         cursor=Style(color=background.rich_color, bgcolor=foreground.rich_color, bold=True),
         ramp=tuple(
-            on_background(foreground) if few_colors else _cell_style(step, background, accent)
-            for step in range(RAMP_STEPS)
+            on_background(foreground) if few_colors else _cell_style(color) for color in ramp
         ),
         ink=tuple(
             on_background(accent if few_colors else background.blend(accent, _ink(step)))
@@ -161,8 +165,35 @@ def _ink(step: int) -> float:
     return 0.4 + 0.6 * step / (RAMP_STEPS - 1)
 
 
-def _cell_style(step: int, background: Color, accent: Color) -> Style:
-    color = background.blend(accent, step / (RAMP_STEPS - 1))
+def _ramp_colors(background: Color, accent: Color, few: bool) -> list[Color]:
+    """Steps from the background to the accent, monotone in luminance.
+
+    With a palette of 256 colours the nearest one may be darker or lighter than the step before;
+    then that one is repeated.
+    """
+    steps = [background.blend(accent, step / (RAMP_STEPS - 1)) for step in range(RAMP_STEPS)]
+    if not few:
+        return steps
+    rising = _luminance(accent) > _luminance(background)
+    kept: list[Color] = []
+    for color in map(_in_256, steps):
+        turns = kept and (_luminance(color) < _luminance(kept[-1])) == rising
+        kept.append(kept[-1] if turns else color)
+    return kept
+
+
+def _in_256(color: Color) -> Color:
+    """The colour that a terminal with a palette of 256 shows."""
+    return Color.from_rich_color(color.rich_color.downgrade(ColorSystem.EIGHT_BIT))
+
+
+def _readable(color: Color, background: Color, foreground: Color) -> Color:
+    """The colour, moved towards the foreground as far as its contrast needs."""
+    mixed = (color.blend(foreground, step / 10) for step in range(11))
+    return next((one for one in mixed if _contrast(one, background) >= 4.5), foreground)
+
+
+def _cell_style(color: Color) -> Style:
     ink = max((Color(0, 0, 0), Color(255, 255, 255)), key=lambda ink: _contrast(ink, color))
     return Style(color=ink.rich_color, bgcolor=color.rich_color)
 

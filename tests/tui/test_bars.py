@@ -33,8 +33,8 @@ def test_the_header_fits_and_says_that_the_weights_are_random(model):
     scene = scene_of(model=model)
     shape = f"{scene.view.request.model.layers} layer"
     for width in WIDTHS:
-        text = text_of(header_line(scene, PALETTE, width))
-        assert line_cells(header_line(scene, PALETTE, width)) <= width
+        text = text_of(header_line(scene.view, PALETTE, width))
+        assert line_cells(header_line(scene.view, PALETTE, width)) <= width
         assert text.startswith(" attn-tui")
         if width >= 80:
             assert shape in text
@@ -43,7 +43,7 @@ def test_the_header_fits_and_says_that_the_weights_are_random(model):
 
 
 def test_the_header_says_all_where_there_is_room():
-    text = text_of(header_line(scene_of(), PALETTE, 120))
+    text = text_of(header_line(scene_of().view, PALETTE, 120))
     for fact in ("seeded", "seed 0", "1 layer × 4 heads", "d_model 16", "not meaning"):
         assert fact in text
 
@@ -57,7 +57,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
         layer=1,
         head=3,
     )
-    assert text_of(status_line(scene, PALETTE, 120, False)).strip() == (
+    assert text_of(status_line(scene.view, len(scene.tokens), PALETTE, 120, False)).strip() == (
         "layer 1 · head 3 · mask causal +1 blocked · ÷√4 off · temperature 0.5 · positions off"
         " · 3 tokens"
     )
@@ -66,7 +66,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
 def test_the_status_uses_shorter_words_before_it_is_cut():
     scene = scene_of()
     for width in WIDTHS:
-        line = status_line(scene, PALETTE, width, False)
+        line = status_line(scene.view, len(scene.tokens), PALETTE, width, False)
         assert line_cells(line) <= width
         text = text_of(line)
         assert "…" not in text
@@ -75,8 +75,14 @@ def test_the_status_uses_shorter_words_before_it_is_cut():
 
 
 def test_the_status_of_nothing_is_blank_and_of_work_says_so():
-    assert status_line(None, PALETTE, 80, False) == []
-    assert text_of(status_line(None, PALETTE, 80, True)).strip() == "computing…"
+    assert status_line(None, None, PALETTE, 80, False) == []
+    assert text_of(status_line(None, None, PALETTE, 80, True)).strip() == "computing…"
+
+
+def test_the_status_of_a_refused_text_still_says_what_is_switched():
+    text = text_of(status_line(scene_of().view, None, PALETTE, 120, False))
+    assert text.strip().startswith("layer 0 · head 0 · mask none")
+    assert text.endswith("no tokens")
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ async def test_blocked_keys_follow_their_tokens():
     async with open_app(make_view(query=2)) as pilot:
         await press(pilot, "x", "e", "home", *"So ")
         assert view_of(pilot).request.switches.mask.blocked == {3}
-        find(pilot, "cat · blocked", "#pane-tokens")
+        find(pilot, "blocked as a key", "#pane-tokens")
 
 
 # While a slow trace is on its way.

@@ -114,7 +114,7 @@ def test_empty_parts_leave_no_segment():
     st.booleans(),
 )
 def test_a_frame_is_exactly_as_wide_and_high_as_asked(lines, title, foot, width, height, active):
-    strips = frame(lines, title, foot, width, height, PALETTE, active)
+    strips = frame(lines, title, [foot], width, height, PALETTE, active)
     assert len(strips) == height
     for strip in strips:
         assert strip.cell_length == width
@@ -137,13 +137,23 @@ def test_a_frame_is_exactly_as_wide_and_high_as_asked(lines, title, foot, width,
 )
 def test_a_title_in_the_edge_is_cut_with_a_sign(title, top):
     line = [(title, PALETTE.strong)] if title else []
-    assert frame([], line, "", 20, 3, PALETTE, False)[0].text == top
+    assert frame([], line, [], 20, 3, PALETTE, False)[0].text == top
 
 
 def test_a_foot_stands_at_the_right_and_is_cut_with_a_sign():
-    assert frame([], [], "6 tokens", 20, 3, PALETTE, False)[-1].text == "╰─────── 6 tokens ─╯"
-    cut = frame([], [], "a foot that is too long", 20, 3, PALETTE, False)[-1].text
+    assert frame([], [], ["6 tokens"], 20, 3, PALETTE, False)[-1].text == "╰─────── 6 tokens ─╯"
+    cut = frame([], [], ["a foot that is too long"], 20, 3, PALETTE, False)[-1].text
     assert cut == "╰─ a foot that i… ─╯"
+
+
+def test_facts_of_a_foot_are_left_out_whole():
+    facts = ["full bar 1", "keys 0–9 of 40", "heads 0–3 of 12"]
+    feet = [frame([], [], facts, width, 3, PALETTE, False)[-1].text for width in (20, 34, 60)]
+    assert [foot.strip("╰╯─ ") for foot in feet] == [
+        "full bar 1",
+        "full bar 1 · keys 0–9 of 40",
+        "full bar 1 · keys 0–9 of 40 · heads 0–3 of 12",
+    ]
 
 
 def test_rows_below_the_last_are_left_out():

@@ -150,7 +150,7 @@ def test_token_rows_start_at_the_top_given():
 def test_a_blocked_token_says_so():
     scene = scene_of(TEXTS["words"], mask=Mask(blocked=frozenset({1})))
     shown = [text_of(line) for line in token_lines(scene, PALETTE, 58, 20, 0)]
-    assert ["blocked" in text for text in shown] == [False, True, False, False, False, False]
+    assert ["×" in text for text in shown] == [False, True, False, False, False, False]
 
 
 # Weights.
@@ -186,7 +186,10 @@ def test_entropies_are_those_of_the_heads():
     scene = scene_of(TEXTS["words"], head=1, query=3)
     bits = entropy_bits(scene.trace.layers[0].pattern[:, 3])
     last = text_of(weights_of(scene, 78)[-1])
-    assert last.split() == ["bits", *(f"{value:.2f}" for value in bits)]
+    assert last.split() == [
+        "bits",
+        *(f"{value:.{3 if head == 1 else 2}f}" for head, value in enumerate(bits)),
+    ]
 
 
 def test_a_masked_key_is_a_dash_and_has_no_bar():
@@ -219,7 +222,7 @@ def test_the_selected_head_is_always_among_those_shown(head):
             assert head in cols.heads
             assert 0 <= cols.heads.start < cols.heads.stop <= 12
             header = text_of(weight_lines(scene, PALETTE, cols, 20, 0)[0])
-            assert re.findall(r"head (\d+)", header) == [str(i) for i in cols.heads]
+            assert re.findall(r"\d+", header) == [str(i) for i in cols.heads]
 
 
 def test_every_head_is_shown_where_there_is_room():

@@ -29,7 +29,7 @@ from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
 from tui.state import QUICK_CHARACTERS, Explorer, is_quick
 from tui.theme import Palette
-from tui.widgets.bars import Header, KeyBar, Status, Tabs
+from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
 from tui.widgets.pane import Pane
@@ -178,6 +178,8 @@ class ExplorerScreen(Screen[None]):
             self._notices = notices
             self.query_one("#sentence-box").border_subtitle = Content(notices)
         for widget in self._lines:
+            if isinstance(widget, ViewLine):
+                widget.view = self.state.view
             widget.scene = scene
         self._show_active()
         self._update_keys()

@@ -13,7 +13,7 @@ from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
 from tui.messages import Pressed, Selected
-from tui.scene import Scene, switches_in_words
+from tui.scene import View, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
@@ -25,19 +25,28 @@ _WARNINGS = (
 _SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · ", "  "))
 
 
-class Header(Lines):
+class ViewLine(Lines):
+    """A line about the view, which is there even where no trace is."""
+
+    view: reactive[View | None] = reactive(None, repaint=False)
+
+    def watch_view(self) -> None:
+        self.redraw()
+
+
+class Header(ViewLine):
     """The model, and the truth about it."""
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        return [to_strip(header_line(self.scene, palette, width), width, palette.base)]
+        return [to_strip(header_line(self.view, palette, width), width, palette.base)]
 
 
-def header_line(scene: Scene | None, palette: Palette, width: int) -> Line:
+def header_line(view: View | None, palette: Palette, width: int) -> Line:
     """Name and model at the left, the warning at the right, as long as both fit."""
     name: Line = [(" attn-tui", palette.selected)]
-    if scene is None:
+    if view is None:
         return name
-    model = scene.view.request.model
+    model = view.request.model
     shape = f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}"
     facts = f"  seed {model.seed} · {shape}"
     longer = f"  {model.name} · seed {model.seed} · {shape} · d_model {model.d_model}"
@@ -49,7 +58,7 @@ def header_line(scene: Scene | None, palette: Palette, width: int) -> Line:
     return [*name, (clip(facts, width - line_cells(name)), palette.base)]
 
 
-class Status(Lines):
+class Status(ViewLine):
     """Where we are, and what is switched."""
 
     busy: reactive[bool] = reactive(False, repaint=False)
@@ -58,22 +67,24 @@ class Status(Lines):
         self.redraw()
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        line = status_line(self.scene, palette, width, self.busy)
+        count = len(self.scene.tokens) if self.scene else None
+        line = status_line(self.view, count, palette, width, self.busy)
         return [to_strip(line, width, palette.base)]
 
 
-def status_line(scene: Scene | None, palette: Palette, width: int, busy: bool) -> Line:
+def status_line(
+    view: View | None, count: int | None, palette: Palette, width: int, busy: bool
+) -> Line:
     """Layer, head, switches and tokens, in shorter words where the width is short."""
     if busy:
         return [(" computing…", palette.selected)]
-    if scene is None:
+    if view is None:
         return []
-    view = scene.view
     words = [
         f"layer {view.layer}",
         f"head {view.head}",
         *switches_in_words(view.request.switches, view.request.model.d_head),
-        plural(len(scene.tokens), "token"),
+        "no tokens" if count is None else plural(count, "token"),
     ]
     text = " · ".join(words)
     for long, short in _SHORTER:
@@ -82,20 +93,19 @@ def status_line(scene: Scene | None, palette: Palette, width: int, busy: bool) -
     return [(" " + clip(text, width - 2), palette.base)]
 
 
-class Tabs(Lines):
+class Tabs(ViewLine):
     """Which pane is shown where there is room for one only."""
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        line: Line = [(" ", palette.base)]
-        active = self.scene.view.pane if self.scene else ""
+        line: Line = []
         for number, pane in enumerate(PANES, 1):
-            style = palette.selected if pane == active else palette.dim
-            line.append((f"{number} {pane}", style))
-            line.append(("   ", palette.base))
+            active = self.view is not None and self.view.pane == pane
+            style = palette.selected if active else palette.dim
+            line.append((f"{'▸' if active else ' '}{number} {pane}  ", style))
         return [to_strip(line, width, palette.base)]
 
     def on_click(self, event: events.Click) -> None:
-        x = event.x - 1
+        x = event.x
         for pane in PANES:
             x -= len(pane) + 5
             if x < 0:

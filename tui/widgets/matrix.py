@@ -65,7 +65,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
             style = steps[ramp_step(value / full)] if keep else palette.dim
             if chosen and key == view.key:
                 style = palette.cursor
-            text = _cell(value, full, shown.cell, view.precision) if keep else "·".rjust(shown.cell)
+            text = _cell(value, full, shown.cell, view.precision) if keep else _masked(shown.cell)
             _append(line, text, style)
         lines.append(line)
     return lines
@@ -85,6 +85,10 @@ def _cell(value: float, full: float, cells: int, precision: int) -> str:
     digits = min(precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
     text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
     return f"{text:>{cells - 1}} "
+
+
+def _masked(cells: int) -> str:
+    return "·".rjust(cells) if cells < _DIGITS_FROM else "· ".rjust(cells)
 
 
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
@@ -113,10 +117,10 @@ class MatrixPane(Pane):
         view = scene.view
         return [
             ("Pattern", palette.strong),
-            (f" · head {view.head} · query ↓ key →", palette.dim),
+            (f" · layer {view.layer} · head {view.head} · query ↓ key →", palette.dim),
         ]
 
-    def foot(self, scene: Scene) -> str:
+    def foot(self, scene: Scene) -> list[str]:
         view, tokens = scene.view, scene.tokens
         value = float(scene.layer.pattern[view.head, view.query, view.key])
         kept = scene.trace.mask[view.query, view.key]
@@ -127,7 +131,7 @@ class MatrixPane(Pane):
             facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
         if self._full(scene) < 1:
             facts.insert(1, f"full {self._full(scene):g}")
-        return " · ".join(facts)
+        return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         top = self.follow_cursor(len(scene.tokens), height - 1, scene.view.query)

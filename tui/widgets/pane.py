@@ -28,23 +28,32 @@ def window(count: int, size: int, cursor: int, top: int) -> int:
 def frame(
     lines: Sequence[Line],
     title: Line,
-    foot: str,
+    foot: Sequence[str],
     width: int,
     height: int,
     palette: Palette,
     active: bool,
 ) -> list[Strip]:
-    """Put a rounded frame with a title and a foot around lines."""
+    """Put a rounded frame around lines: a title, and as many facts in the foot as fit whole."""
     edge = palette.selected if active else palette.dim
     inner = width - 2
     side = Segment("│", edge)
-    foot_line: Line = [(clip(foot, inner - 4), palette.dim)] if foot else []
+    foot_line: Line = [(_fitting(foot, inner - 4), palette.dim)]
     rows = [lines[y] if y < len(lines) else [] for y in range(height - 2)]
     return [
         _edge("╭", title, "╮", width, edge),
         *(to_strip(row, inner, palette.base, side) for row in rows),
         _edge("╰", foot_line, "╯", width, edge, right=True),
     ]
+
+
+def _fitting(facts: Sequence[str], cells: int) -> str:
+    """Facts with dots between them, the last ones left out where they do not fit."""
+    for count in range(len(facts), 1, -1):
+        text = " · ".join(facts[:count])
+        if cell_len(text) <= cells:
+            return text
+    return clip(facts[0], cells) if facts else ""
 
 
 def _edge(
@@ -83,8 +92,9 @@ class Pane(Lines, can_focus=True):
     def title(self, scene: Scene, palette: Palette) -> Line:
         raise NotImplementedError
 
-    def foot(self, scene: Scene) -> str:
-        return ""
+    def foot(self, scene: Scene) -> list[str]:
+        """Facts about what is shown and what is left out, most important first."""
+        return []
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         raise NotImplementedError
@@ -112,7 +122,7 @@ class Pane(Lines, can_focus=True):
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
         if width < 8 or height < 3:
             return []
-        lines, title, foot = [], [], ""
+        lines, title, foot = [], [], []
         if self.scene is not None:
             lines = self.body(self.scene, palette, width - 2, height - 2)
             title = self.title(self.scene, palette)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from core.text import describe, label
-from core.types import Tokens
+from core.types import Token, Tokens
 from tui.labels import pad, plural
 from tui.scene import Scene
 from tui.theme import Palette
@@ -21,7 +21,7 @@ def token_lines(scene: Scene, palette: Palette, width: int, height: int, top: in
     tokens = scene.tokens
     rows = range(top, min(top + height, len(tokens)))
     blocked = scene.view.request.switches.mask.blocked | tokens.padding
-    names = [label(tokens[i]) + (" · blocked" if i in blocked else "") for i in rows]
+    names = [label(tokens[i]) for i in rows]
     index_cells = len(str(len(tokens) - 1))
     room = width - index_cells - 4
     facts = _facts(tokens, rows, room - _LABEL_CELLS)
@@ -32,7 +32,7 @@ def token_lines(scene: Scene, palette: Palette, width: int, height: int, top: in
         quiet = tokens[i].special or tokens[i].unknown or i in blocked
         chosen = i == scene.view.query
         style = palette.selected if chosen else palette.dim if quiet else palette.base
-        mark = "▶" if chosen else " "
+        mark = "▶" if chosen else "×" if i in blocked else " "
         lines.append(
             [
                 (f"{mark} {i:>{index_cells}}  ", palette.selected if chosen else palette.dim),
@@ -46,17 +46,19 @@ def token_lines(scene: Scene, palette: Palette, width: int, height: int, top: in
 def _facts(tokens: Tokens, rows: range, room: int) -> list[str]:
     """Id and span of each row in columns, as far as there is room."""
     ids = [str(tokens[i].id) for i in rows]
-    spans = ["" if _is_empty(tokens, i) else f"{tokens[i].start}–{tokens[i].end}" for i in rows]
+    spans = [_span(tokens[i]) for i in rows]
     facts = [""] * len(rows)
-    for values in (ids, spans):
-        cells = max(len(value) for value in values)
+    # Wide enough for every token, so that the columns stay where they are while scrolling.
+    id_cells = len(str(max(token.id for token in tokens)))
+    span_cells = max(len(_span(token)) for token in (tokens[-1], *(tokens[i] for i in rows)))
+    for values, cells in ((ids, id_cells), (spans, span_cells)):
         if len(facts[0]) + 2 + cells <= room:
             facts = [f"{fact}  {value:>{cells}}" for fact, value in zip(facts, values, strict=True)]
     return facts
 
 
-def _is_empty(tokens: Tokens, index: int) -> bool:
-    return tokens[index].start == tokens[index].end
+def _span(token: Token) -> str:
+    return "" if token.start == token.end else f"{token.start}–{token.end}"
 
 
 class TokensPane(Pane):
@@ -65,8 +67,10 @@ class TokensPane(Pane):
     def title(self, scene: Scene, palette: Palette) -> Line:
         return [("Tokens", palette.strong), (" · id · characters", palette.dim)]
 
-    def foot(self, scene: Scene) -> str:
-        return describe(scene.query_token) or plural(len(scene.tokens), "token")
+    def foot(self, scene: Scene) -> list[str]:
+        blocked = scene.view.query in scene.view.request.switches.mask.blocked
+        facts = [describe(scene.query_token), "blocked as a key" if blocked else ""]
+        return [fact for fact in facts if fact] or [plural(len(scene.tokens), "token")]
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         top = self.follow_cursor(len(scene.tokens), height, scene.view.query)

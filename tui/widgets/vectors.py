@@ -82,7 +82,7 @@ def _cell(
     if i >= len(values):
         return " " * shown.column, palette.base
     value = float(values[i])
-    style = palette.negative if value < 0 else palette.positive
+    style = palette.negative if value < 0 else palette.positive if value > 0 else palette.base
     bar = signed_bar(value / shown.full, shown.half)
     return f"{'':{_GAP}}{signed(value, precision):>{shown.digits}} {bar}", style
 
@@ -110,14 +110,14 @@ class VectorsPane(Pane):
             (f" · head {scene.view.head}", palette.dim),
         ]
 
-    def foot(self, scene: Scene) -> str:
+    def foot(self, scene: Scene) -> list[str]:
         facts = [f"full bar {self._table.full:g}"] if self._table else []
         if self._table and len(self._table.names) < len(VECTORS):
             facts.append("v next vector")
         dims, shown = scene.view.request.model.d_model, self.size.height - 4
         if shown < dims:
             facts.append(f"dims {self.top}–{min(self.top + shown, dims) - 1} of {dims}")
-        return " · ".join(facts)
+        return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         self._table = table(scene, width)

@@ -16,6 +16,7 @@ from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
 
 _WIDE_BAR = range(8, 41)  # cells, from tolerable to enough
+_NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
 _MARK = 2
 
 
@@ -39,9 +40,11 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     heads = scene.view.request.model.heads
     digits = weight_cells(scene.view.precision)
     label_cells = label_column(scene.tokens, width // 4)
-    small = max(6, len(f"head {heads - 1}"))
     room = width - _MARK - label_cells - 1 - digits - 1
-    others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
+    for small in (max(6, len(f"head {heads - 1}")), *_NARROW):
+        others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
+        if others == heads - 1:
+            break
     wide = min(room - others * (small + 1), _WIDE_BAR.stop - 1)
     first = window(heads, others + 1, scene.view.head, first_head)
     return Columns(label_cells, range(first, first + others + 1), small, max(wide, 1), digits)
@@ -89,7 +92,7 @@ def weight_lines(
                 ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
             ]
         )
-    lines.append(_entropies(cols, entropy_bits(rows).tolist(), chosen, palette))
+    lines.append(_entropies(cols, entropy_bits(rows).tolist(), chosen, view.precision, palette))
     return lines
 
 
@@ -100,7 +103,8 @@ def full_bar(scene: Scene) -> float:
 
 def _header(cols: Columns, head: int, palette: Palette) -> Line:
     def names(heads: range) -> str:
-        return "".join(f"{f'head {h}':<{cols.small}} " for h in heads)
+        text = "head {}" if cols.small >= len(f"head {head}") else "{}"
+        return "".join(pad(text.format(h), cols.small) + " " for h in heads)
 
     left = names(range(cols.heads.start, head))
     right = names(range(head + 1, cols.heads.stop))
@@ -113,12 +117,15 @@ def _header(cols: Columns, head: int, palette: Palette) -> Line:
     ]
 
 
-def _entropies(cols: Columns, bits: list[float], chosen: int, palette: Palette) -> Line:
-    small = [f"{value:<{cols.small}.2f}" for value in bits]
+def _entropies(
+    cols: Columns, bits: list[float], chosen: int, precision: int, palette: Palette
+) -> Line:
+    small = [pad(f"{value:.2f}" if cols.small >= 4 else "", cols.small) for value in bits]
+    number = f"{bits[chosen]:.{precision}f}"
     return [
         (pad("  bits", cols.left), palette.dim),
         ("".join(f"{text} " for text in small[:chosen]), palette.dim),
-        (f"{bits[chosen]:.2f}".ljust(cols.wide + 1 + cols.digits), palette.dim),
+        (f"{number:>{cols.digits}}".ljust(cols.wide + 1 + cols.digits), palette.dim),
         ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
     ]
 
@@ -139,7 +146,7 @@ class WeightsPane(Pane):
             (f" · layer {scene.view.layer}", palette.dim),
         ]
 
-    def foot(self, scene: Scene) -> str:
+    def foot(self, scene: Scene) -> list[str]:
         facts = [f"full bar {full_bar(scene):g}"]
         shown = self.size.height - 4
         if shown < len(scene.tokens):
@@ -149,7 +156,7 @@ class WeightsPane(Pane):
         if self._columns and len(self._columns.heads) < heads:
             seen = self._columns.heads
             facts.append(f"heads {seen.start}–{seen.stop - 1} of {heads}")
-        return " · ".join(facts)
+        return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         top = self.follow_cursor(len(scene.tokens), height - 2, scene.view.key)
