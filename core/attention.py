@@ -68,6 +68,30 @@ def masked_softmax(scores: Array, mask: BoolArray) -> Array:
     return weights
 
 
+def feature_map(x: Array) -> Array:
+    """elu(x) + 1 > 0, element by element (Katharopoulos et al. 2020, "Transformers are RNNs")."""
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
+def masked_linear(q: Array, k: Array, mask: BoolArray) -> Array:
+    """Weights of linear attention: feature_map(q) · feature_map(k), each row divided by its sum.
+
+    Parameters
+    ----------
+    q, k : ndarray [head, pos, d_head]
+    mask : ndarray [query, key] of bool
+
+    Returns
+    -------
+    ndarray [head, query, key]
+        Masked cells are exactly 0 and a row without an allowed cell is all 0.
+    """
+    similarity = np.where(mask, feature_map(q) @ feature_map(k).transpose(0, 2, 1), 0.0)
+    total = similarity.sum(axis=-1, keepdims=True)  # [head, query, 1]
+    np.divide(similarity, total, where=total > 0, out=similarity)
+    return similarity
+
+
 def layer_norm(x: Array) -> Array:
     """[pos, d_model], each row to mean 0 and variance 1 (Ba et al. 2016, without gain and bias)"""
     centred = x - x.mean(axis=-1, keepdims=True)
@@ -89,7 +113,7 @@ def attend(
         Divides d_model.
     mask : ndarray [query, key] of bool
     switches : Switches
-        Scaling and temperature; the mask is already in `mask`.
+        Scaling, temperature and normalizer; the mask is already in `mask`.
     """
     q = split_heads(x @ weights.w_q, heads)  # [head, pos, d_head]
     k = split_heads(x @ weights.w_k, heads)  # [head, pos, d_head]
@@ -97,7 +121,12 @@ def attend(
 
     dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
     attn_scores = dot / divisor(q.shape[-1], switches)  # [head, query, key]
-    pattern = masked_softmax(attn_scores, mask)  # [head, query, key]
+    if switches.normalizer == "softmax":
+        pattern = masked_softmax(attn_scores, mask)  # [head, query, key]
+    elif switches.normalizer == "linear":
+        pattern = masked_linear(q, k, mask)  # [head, query, key]
+    else:
+        pattern = np.where(mask, attn_scores, 0.0)  # [head, query, key]
 
     z = pattern @ v  # [head, query, d_head]
     attn_out = merge_heads(z) @ weights.w_o  # [query, d_model]

@@ -24,6 +24,8 @@ from core.types import (
     Trace,
 )
 
+PROJECTIONS = ("seeded", "identity")
+NORMALIZERS = ("softmax", "linear", "none")
 MAX_LAYERS = 96
 BUDGET_BYTES = 2**30
 MAX_SEED = 2**64 - 1
@@ -82,7 +84,11 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     )
     x = embedded + positions  # [pos, d_model]
     layers = []
-    for index, weights in enumerate(seeded_weights(model.seed, model.layers, model.d_model)):
+    if switches.projections == "identity":
+        all_weights = identity_weights(model.layers, model.d_model)
+    else:
+        all_weights = seeded_weights(model.seed, model.layers, model.d_model)
+    for index, weights in enumerate(all_weights):
         with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
             layer = attend(x, weights, model.heads, mask, switches)
         _check_finite(index, layer, switches)
@@ -112,6 +118,14 @@ def seeded_weights(seed: int, layers: int, d_model: int) -> tuple[LayerWeights, 
     return tuple(LayerWeights(*(matrix(name, i) for name in names)) for i in range(layers))
 
 
+@lru_cache(maxsize=1)
+def identity_weights(layers: int, d_model: int) -> tuple[LayerWeights, ...]:
+    """Projections that change nothing: Q = K = V = X, and attn_out is the heads' z merged."""
+    identity = np.eye(d_model)
+    identity.setflags(write=False)
+    return (LayerWeights(identity, identity, identity, identity),) * layers
+
+
 def check_model(model: ModelSpec) -> None:
     """Raise SettingError or BudgetError unless the model can be built."""
     _check_range("layers", model.layers, 1, MAX_LAYERS)
@@ -128,13 +142,20 @@ def check_model(model: ModelSpec) -> None:
 
 
 def check_switches(switches: Switches) -> None:
-    """Raise SettingError unless the temperature and the window are in range."""
+    """Raise SettingError unless temperature, window, projections and normalizer are known."""
+    _check_word("projections", switches.projections, PROJECTIONS)
+    _check_word("normalizer", switches.normalizer, NORMALIZERS)
     if not (math.isfinite(switches.temperature) and switches.temperature > 0):
         raise SettingError(
             f"temperature {switches.temperature} is out of range", "choose a number above 0"
         )
     if switches.mask.window is not None:
         _check_range("window", switches.mask.window, 0, None)
+
+
+def _check_word(name: str, value: str, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise SettingError(f"{name} {value!r} is unknown", f"choose {', '.join(words)}")
 
 
 def _check_range(name: str, value: int, low: int, high: int | None) -> None:

@@ -109,12 +109,30 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """What can be switched without touching the weights."""
+    """What can be switched to see what it does.
+
+    Attributes
+    ----------
+    mask : Mask
+    positions : bool
+        Add the positional encoding.
+    scale : bool
+        Divide q·k by √d_head.
+    temperature : float
+        Divides the scores too.
+    projections : str
+        ``seeded``, or ``identity``: Q = K = V = X, and no W_O.
+    normalizer : str
+        From scores to weights: ``softmax``; ``linear``, the normalised feature map elu + 1 of
+        linear attention, which takes q and k and no scores; ``none``, the scores themselves.
+    """
 
     mask: Mask = Mask()
     positions: bool = True
     scale: bool = True
     temperature: float = 1.0
+    projections: str = "seeded"
+    normalizer: str = "softmax"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +203,8 @@ class LayerTrace:
     attn_scores : ndarray [head, query, key]
         After scaling and temperature, before the mask.
     pattern : ndarray [head, query, key]
-        After softmax. Masked cells are exactly 0, rows with no key are all 0.
+        After the normalizer. Masked cells are exactly 0, rows with no key are all 0. Rows sum
+        to 1 under ``softmax`` and ``linear``.
     z : ndarray [head, query, d_head]
         pattern · v.
     attn_out : ndarray [query, d_model]
