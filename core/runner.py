@@ -10,6 +10,7 @@ import numpy as np
 from core.attention import attend, build_mask
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError
+from core.names import NORMALIZERS, PROJECTIONS
 from core.seeded import draw
 from core.tokenization import open_tokenizer
 from core.types import (
@@ -24,8 +25,6 @@ from core.types import (
     Trace,
 )
 
-PROJECTIONS = ("seeded", "identity")
-NORMALIZERS = ("softmax", "linear", "none")
 MAX_LAYERS = 96
 BUDGET_BYTES = 2**30
 MAX_SEED = 2**64 - 1

@@ -73,6 +73,8 @@ CHANGE = (
     Key("x", "x", "block", "block", "block the query's token as a key, or free it"),
     Key("s", "s", "scale", "scale", "÷√d_head on or off"),
     Key("p", "p", "positions", "positions", "positions on or off"),
+    Key("w", "w", "projections", "projections", "projections seeded, or none: Q = K = V = X"),
+    Key("n", "n", "normalizer", "normalizer", "normalizer: softmax, linear attention, none"),
     Key("t", "t", "temperature(1)", "temp", "hotter: flatter weights"),
     Key("T", "T", "temperature(-1)", "", "colder: sharper weights"),
 )
@@ -98,6 +100,8 @@ BROWSING: tuple[Hint, ...] = (
     ("s", "scale", "s", "scale"),
     ("p", "positions", "p", "positions"),
     ("t", "temperature", "t", "temperature"),
+    ("w", "projections", "w", "projections"),
+    ("n", "normalizer", "n", "normalizer"),
     ("v", "vector", "v", "vector"),
     ("z", "zoom", "z", "zoom"),
     ("+-", "digits", "plus", "step"),

@@ -49,6 +49,12 @@ def short_weight(value: float, digits: int) -> str:
     return f"1.{'0' * (digits - 1)}" if text.startswith("1") else text
 
 
+def short_signed(value: float, digits: int, cells: int) -> str:
+    """A number with its sign, and as many of `digits` digits after the point as fit."""
+    texts = (f"{value:+.{count}f}" for count in range(digits, -1, -1))
+    return next((text for text in texts if len(text) <= cells), ELLIPSIS)
+
+
 def signed(value: float, precision: int) -> str:
     """A number with its sign and `precision` digits after the point; 0 has no sign."""
     text = f"{value:+.{precision}f}"

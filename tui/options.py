@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from core.names import NORMALIZERS, PROJECTIONS
 from tui.choices import DEFAULT_PRECISION, EXAMPLE, MAX_PRECISION
 
 if TYPE_CHECKING:
@@ -125,6 +126,18 @@ _SHARED = (
         show_default=True,
         help="Divides the scores; a higher one spreads the weights more evenly.",
     ),
+    choice(
+        "--projections",
+        "Q, K and V by the seeded matrices, or the vectors themselves.",
+        PROJECTIONS,
+        "seeded",
+    ),
+    choice(
+        "--normalizer",
+        "From scores to weights: softmax, linear attention (elu + 1), or the scores themselves.",
+        NORMALIZERS,
+        "softmax",
+    ),
 )
 
 precision = number(
@@ -168,6 +181,8 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["positions"],
             options["scale"],
             options["temperature"],
+            options["projections"],
+            options["normalizer"],
         ),
         options["as_saved"],
     )

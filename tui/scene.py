@@ -57,6 +57,11 @@ class Scene:
     def layer(self) -> LayerTrace:
         return self.trace.layers[self.view.layer]
 
+    @property
+    def signed(self) -> bool:
+        """Whether weights can be below 0 or above 1: they are scores that nothing normalises."""
+        return self.view.request.switches.normalizer == "none"
+
     def vector(self, name: str) -> Array:
         """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head]."""
         if name == "input":
@@ -72,7 +77,12 @@ def switches_in_words(switches: Switches, d_head: int) -> list[str]:
     """The switches as the status line and the table name them."""
     blocked = len(switches.mask.blocked)
     words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
-    words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
-    words.append(f"temperature {switches.temperature:g}")
+    if switches.normalizer != "linear":  # which takes no scores
+        words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
+        words.append(f"temperature {switches.temperature:g}")
     words.append(f"positions {'on' if switches.positions else 'off'}")
+    if switches.projections != "seeded":
+        words.append("Q = K = V = X")
+    if switches.normalizer != "softmax":
+        words.append({"linear": "linear attention", "none": "no normalizer"}[switches.normalizer])
     return words

@@ -168,6 +168,8 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "positions": switches.positions,
             "scale": switches.scale,
             "temperature": switches.temperature,
+            "projections": switches.projections,
+            "normalizer": switches.normalizer,
         },
     )
     yield "text", trace.tokens.text

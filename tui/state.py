@@ -176,6 +176,11 @@ class Explorer:
         mask = self.asked.switches.mask
         return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
 
+    def next_word(self, name: str, words: tuple[str, ...]) -> Request:
+        """The next of some words for a switch."""
+        now = words.index(getattr(self.asked.switches, name))
+        return self.with_switch(**{name: words[(now + 1) % len(words)]})
+
     def next_temperature(self, by: int) -> Request:
         """The next step of `TEMPERATURES` above (by = 1) or below (by = -1) today's."""
         now = self.asked.switches.temperature

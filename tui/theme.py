@@ -128,7 +128,7 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
 
 def ramp_step(fraction: float) -> int:
     """Index of the step of `ramp` and `ink` for a weight from 0 to 1."""
-    return min(int(fraction * RAMP_STEPS), RAMP_STEPS - 1)
+    return max(0, min(int(fraction * RAMP_STEPS), RAMP_STEPS - 1))
 
 
 def bar(fraction: float, cells: int) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core import Mask, ModelSpec, Request, Switches, run
 from core.errors import TextError
+from core.names import NORMALIZERS, PROJECTIONS
 from core.text import visible
 from tui import cli
 from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
@@ -64,7 +65,10 @@ VIEWS = st.builds(
             st.booleans(),
             st.booleans(),
             st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False),
+            st.sampled_from(PROJECTIONS),
+            st.sampled_from(NORMALIZERS),
         ),
+        st.booleans(),
     ),
     COUNTS,
     COUNTS,

@@ -49,6 +49,8 @@ def test_the_keys_and_their_order():
         "positions",
         "scale",
         "temperature",
+        "projections",
+        "normalizer",
     ]
     assert list(found["tokens"][0]) == ["text", "piece", "id", "start", "end", "special"]
     for layer in found["layers"]:
@@ -84,6 +86,8 @@ def test_the_facts():
         "positions": False,
         "scale": False,
         "temperature": 0.5,
+        "projections": "seeded",
+        "normalizer": "softmax",
     }
 
 

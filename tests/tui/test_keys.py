@@ -77,6 +77,8 @@ SWITCHES = {
     "p": {"positions": False},
     "t": {"temperature": 2.0},
     "T": {"temperature": 0.5},
+    "w": {"projections": "identity"},
+    "n": {"normalizer": "linear"},
 }
 # Keys whose effect is no field: each has a test of its own below.
 OTHERS = {

@@ -145,3 +145,8 @@ def test_palette(looks):
 
 def test_palette_finds_a_token(looks):
     assert looks(size=COMPACT, keys=("ctrl+p", *"milk"))
+
+
+def test_scores_without_a_normalizer(looks):
+    """Weights below 0 have bars to the left, and their own colour in the matrix."""
+    assert looks(make_view(query=5, head=1, switches={"normalizer": "none"}))

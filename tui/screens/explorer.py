@@ -19,6 +19,7 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from core.errors import AttnError, BudgetError
+from core.names import NORMALIZERS, PROJECTIONS
 from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
@@ -282,6 +283,12 @@ class ExplorerScreen(Screen[None]):
 
     def action_positions(self) -> None:
         self.submit(self.state.with_switch(positions=not self.state.asked.switches.positions))
+
+    def action_projections(self) -> None:
+        self.submit(self.state.next_word("projections", PROJECTIONS))
+
+    def action_normalizer(self) -> None:
+        self.submit(self.state.next_word("normalizer", NORMALIZERS))
 
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rich.style import Style
 
-from core.explain import nice_ceiling
+from core.explain import largest, nice_ceiling
 from core.text import label
-from tui.labels import pad, short_weight, weight
+from tui.labels import pad, short_signed, short_weight, signed, weight
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line
@@ -63,9 +63,11 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
         for key, value, keep in zip(shown.keys, values, kept, strict=True):
             style = steps[ramp_step(value / full)] if keep else palette.dim
+            if value < 0:
+                style = palette.negative
             if chosen and key == view.key:
                 style = palette.cursor
-            text = _cell(value, full, shown.cell, view.precision) if keep else _masked(shown.cell)
+            text = _cell(scene, value, full, shown.cell) if keep else _masked(shown.cell)
             _append(line, text, style)
         lines.append(line)
     return lines
@@ -79,11 +81,14 @@ def _append(line: Line, text: str, style: Style) -> None:
         line.append((text, style))
 
 
-def _cell(value: float, full: float, cells: int, precision: int) -> str:
+def _cell(scene: Scene, value: float, full: float, cells: int) -> str:
     if cells < _DIGITS_FROM:
-        return column(value / full) * cells
-    digits = min(precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
-    text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
+        return column(abs(value) / full) * cells
+    digits = min(scene.view.precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
+    if scene.signed:
+        text = short_signed(value, digits, cells - 1)
+    else:
+        text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
     return f"{text:>{cells - 1}} "
 
 
@@ -124,12 +129,13 @@ class MatrixPane(Pane):
         view, tokens = scene.view, scene.tokens
         value = float(scene.layer.pattern[view.head, view.query, view.key])
         kept = scene.trace.mask[view.query, view.key]
-        number = weight(value, view.precision) if kept else "masked"
+        write = signed if scene.signed else weight
+        number = write(value, view.precision) if kept else "masked"
         facts = [f"“{label(tokens[view.query])}” → “{label(tokens[view.key])}” {number}"]
         if self._grid and len(self._grid.keys) < len(tokens):
             keys = self._grid.keys
             facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
-        if self._full(scene) < 1:
+        if self._full(scene) != 1:
             facts.insert(1, f"full {self._full(scene):g}")
         return facts
 
@@ -143,8 +149,8 @@ class MatrixPane(Pane):
         """The weight of full colour: one scale for the head, found once a trace and head."""
         pattern, head = scene.layer.pattern, scene.view.head
         if self._scale[0] is not pattern or self._scale[1] != head:
-            top = float(pattern[head].max())
-            self._scale = (pattern, head, min(1.0, nice_ceiling(top)))
+            full = nice_ceiling(largest(pattern[head]))
+            self._scale = (pattern, head, full if scene.signed else min(1.0, full))
         return self._scale[2]
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from core.explain import entropy_bits, nice_ceiling
+from core.explain import entropy_bits, largest, nice_ceiling
 from core.text import label
 from core.types import Tokens
-from tui.labels import MASKED, pad, weight, weight_cells
+from tui.labels import MASKED, pad, signed, weight, weight_cells
 from tui.scene import Scene
-from tui.theme import Palette, bar
+from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
 
@@ -39,6 +39,8 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     """Divide the width: as many heads as fit, the rest to the bar of the selected one."""
     heads = scene.view.request.model.heads
     digits = weight_cells(scene.view.precision)
+    if scene.signed:
+        digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
     label_cells = label_column(scene.tokens, width // 4)
     room = width - _MARK - label_cells - 1 - digits - 1
     for small in (max(6, len(f"head {heads - 1}")), *_NARROW):
@@ -74,8 +76,10 @@ def weight_lines(
     for key in range(top, min(top + height - 2, len(scene.tokens))):
         allowed = bool(scene.trace.mask[view.query, key])
         values = [float(value) for value in rows[:, key]]
-        number = weight(values[chosen], view.precision) if allowed else MASKED
-        small = [bar(value / full, cols.small) for value in values]
+        write = signed if scene.signed else weight
+        number = write(values[chosen], view.precision) if allowed else MASKED
+        small = [_bar(value / full, cols.small, scene.signed) for value in values]
+        wide = _bar(values[chosen] / full, cols.wide, scene.signed)
         at_key = key == view.key
         lines.append(
             [
@@ -85,20 +89,28 @@ def weight_lines(
                     palette.strong if at_key else palette.base,
                 ),
                 ("".join(f"{text} " for text in small[:chosen]), palette.other),
-                (
-                    f"{number:>{cols.digits}} {bar(values[chosen] / full, cols.wide)}",
-                    palette.head,
-                ),
+                (f"{number:>{cols.digits}} {wide}", palette.head),
                 ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
             ]
         )
-    lines.append(_entropies(cols, entropy_bits(rows).tolist(), chosen, view.precision, palette))
+    if not scene.signed:
+        bits = entropy_bits(rows).tolist()
+        lines.append(_entropies(cols, bits, chosen, view.precision, palette))
     return lines
 
 
+def _bar(fraction: float, cells: int, has_sign: bool) -> str:
+    return signed_bar(fraction, cells // 2).ljust(cells) if has_sign else bar(fraction, cells)
+
+
+def _largest(scene: Scene) -> float:
+    return largest(scene.layer.pattern[:, scene.view.query])
+
+
 def full_bar(scene: Scene) -> float:
-    """The weight of a full bar: one scale for every head of the query, at most 1."""
-    return min(1.0, nice_ceiling(float(scene.layer.pattern[:, scene.view.query].max())))
+    """The weight of a full bar: one scale for every head of the query."""
+    full = nice_ceiling(_largest(scene))
+    return full if scene.signed else min(1.0, full)
 
 
 def _header(cols: Columns, head: int, palette: Palette) -> Line:
