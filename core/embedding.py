@@ -10,15 +10,13 @@ import numpy as np
 from core.seeded import draw
 from core.types import Array, Tokens
 
-TABLE_ROWS = 2**32
-
 
 def piece_id(piece: str) -> int:
     """Row of a piece in the open table: the first 4 bytes of the SHA-256 of its UTF-8."""
     return int.from_bytes(hashlib.sha256(piece.encode()).digest()[:4], "big")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def table_row(seed: int, token_id: int, d_model: int) -> Array:
     """Row `token_id` of the seeded table, made on demand.
 

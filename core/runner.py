@@ -186,10 +186,15 @@ def _check_budget(model: ModelSpec, count: int) -> None:
     needed = needed_bytes(model, count)
     if needed > BUDGET_BYTES:
         raise BudgetError(
-            f"{count:,} tokens × {model.layers} layers × {model.heads} heads with d_model"
-            f" {model.d_model:,} need {needed / 2**30:,.1f} GiB of the 1 GiB budget",
-            "use a shorter text or a smaller model",
+            f"{_count(count, 'token')} × {_count(model.layers, 'layer')} ×"
+            f" {_count(model.heads, 'head')} with d_model {model.d_model:,} need"
+            f" {needed / 2**30:,.1f} GiB of the 1 GiB budget",
+            "use a smaller model" if count == 1 else "use a shorter text or a smaller model",
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def _check_finite(index: int, layer: LayerTrace, switches: Switches) -> None:

@@ -39,5 +39,7 @@ def draw(label: str, *shape: int) -> Array:
     count = math.prod(shape)
     raw = hashlib.shake_128(label.encode()).digest(count * _TERMS * _BITS // 8)
     terms = np.frombuffer(raw, dtype="<u2").reshape(*shape, _TERMS)
-    standardised: Array = (terms.sum(axis=-1, dtype=np.int64) - _MEAN) / _STD
-    return standardised
+    sums: Array = terms.sum(axis=-1, dtype=np.float64)  # exact: whole numbers below 2**18
+    sums -= _MEAN
+    sums /= _STD
+    return sums

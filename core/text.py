@@ -61,8 +61,8 @@ def visible(text: str) -> str:
 
     Controls, bidirectional overrides and zero-width characters become marks; joiners inside
     an emoji or a word stay; a combining mark with nothing to sit on gets a dotted circle. The
-    selector U+FE0F is left out: it asks for the colourful form of ❤ or ☀, and terminals disagree
-    whether that takes one cell or two, so rows would not line up.
+    selector U+FE0F, which asks for the colourful form of ❤ or ☀, and skin tones are left out:
+    terminals disagree about how many cells they take, so rows would not line up.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -72,6 +72,8 @@ def visible(text: str) -> str:
         if base and _joins(char, before):
             if char != _EMOJI_SELECTOR:
                 out.append(char)
+        elif base and "\U0001f3fb" <= char <= "\U0001f3ff":
+            continue  # a skin tone
         elif is_unseen(char):
             out.append(mark(char))
             base = False

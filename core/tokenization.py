@@ -68,6 +68,10 @@ def open_tokenizer(name: str, as_saved: bool = False) -> TokenizerLike:
         The file is missing, damaged, of another version or lacks its unknown token.
     """
     if name in PATTERNS:
+        if as_saved:
+            raise TokenizerError(
+                f"tokenizer {name} saves no truncation and no padding", "leave --as-saved out"
+            )
         return PatternTokenizer(PATTERNS[name])
     return FileTokenizer(Path(name), as_saved)
 
@@ -189,7 +193,7 @@ def _refused(what: str, hint: str) -> Iterator[None]:
 
 
 def _load(path: Path) -> Tokenizer:
-    shown = visible(str(path))
+    shown = visible(str(path)) if str(path) != "." else "without a name"
     if not os.path.isfile(path):  # unlike Path.is_file it raises for no path
         reason = "is a folder" if os.path.isdir(path) else "does not exist"
         raise TokenizerError(

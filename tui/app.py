@@ -55,7 +55,7 @@ class AttnApp(App[None]):
         self.animation_level = "none"  # a frame that says nothing is one too many over SSH
         for each in (DARK, LIGHT):
             self.register_theme(each)
-        self.theme = self._checked(theme or DARK.name)
+        self.theme = self._checked(DARK.name if theme is None else theme)
 
     def get_default_screen(self) -> Screen[None]:
         return ExplorerScreen(self._view, self._palette())

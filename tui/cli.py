@@ -1,7 +1,7 @@
-"""The command line: ``attn-tui`` opens the explorer, ``attn-tui show`` prints.
+"""The command line: ``attn-tui`` opens the explorer, ``show`` and ``worksheet`` print.
 
-Two commands and one rule choose between them: the first word is ``show`` or it is not. A click
-group would read options before the first word as its own, and here they belong to the explorer.
+One rule chooses between them: the first word is the name of a command or it is not. A click group
+would read options before the first word as its own, and here they belong to the explorer.
 Whatever is heavy (NumPy, tokenizers, textual) is imported where it is needed, so that ``--help``
 and ``--version`` answer at once.
 """
@@ -13,19 +13,34 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from core.errors import AttnError
 from tui.choices import DEFAULT_ZOOM, PANES, VECTORS, ZOOMS
-from tui.options import build_view, check, choice, number, precision, shared
+from tui.options import (
+    FORMATS,
+    build_view,
+    check,
+    check_format,
+    choice,
+    number,
+    output,
+    precision,
+    shared,
+)
 from tui.terminal import check_terminal, prepare_environment
+
+if TYPE_CHECKING:
+    from core.types import Trace
+    from tui.scene import View
 
 NAME = "attn-tui"
 SHOW = "show"
+WORKSHEET = "worksheet"
 REFUSED = 2
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
 PIPE_CLOSED = 128 + 13  # and SIGPIPE
@@ -34,11 +49,14 @@ MAX_SENTENCE = 600
 
 
 class ExploreCommand(click.Command):
-    """The explorer's command, whose help also names the other one."""
+    """The explorer's command, whose help also names the other ones."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_usage(ctx, formatter)
-        formatter.write_usage(f"{NAME} {SHOW}", "[OPTIONS] TEXT", prefix=" " * len("Usage: "))
+        for command in (SHOW, WORKSHEET):
+            formatter.write_usage(
+                f"{NAME} {command}", "[OPTIONS] TEXT", prefix=" " * len("Usage: ")
+            )
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -53,8 +71,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     NAME,
     cls=ExploreCommand,
     help="Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0.",
-    epilog=f"“{NAME} {SHOW} --help” explains how to print instead. Put -- before a text that"
-    f" starts with - or is the word {SHOW}.",
+    epilog=f"“{NAME} {SHOW} --help” explains how to print instead, “{NAME} {WORKSHEET} --help” how"
+    f" to make an exercise. Put -- before a text that starts with - or is the word {SHOW} or"
+    f" {WORKSHEET}.",
 )
 @click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
 @shared
@@ -94,17 +113,14 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     help="Print attention on TEXT, also into a pipe; - reads TEXT from standard input, without its"
     " last line break. Every layer and every head is printed unless --layer or --head names one."
     " Layers, heads and tokens count from 0.",
-    epilog="Tables show weights (pattern); csv and json give every digit. Notes about the text go"
-    " to error output.",
+    epilog="--derive prints every step from the embedding to attn_out, of one layer, head, query"
+    " and key (0 where none is named), as a table or as markdown. Tables show weights (pattern);"
+    " csv and json give every digit. Notes about the text go to error output.",
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
-@choice("--format", "What to print.", ("table", "json", "csv"), "table")
-@click.option(
-    "--output",
-    metavar="FILE",
-    type=click.UNPROCESSED,
-    help="Write to FILE, whole or not at all; - is standard output.",
-)
+@choice("--format", "What to print.", FORMATS, "table")
+@click.option("--derive", is_flag=True, help="How the weight of one query and key comes about.")
+@output
 @number("--layer", "Only this layer.")
 @number("--head", "Only this head.")
 @number(
@@ -112,26 +128,49 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     "Only this query: in a table its weights with the heads side by side, and its attn_out;"
     " in csv its rows; json always has all.",
 )
+@number("--key", "The key of --derive.")
 @precision
 @shared
-def show(words: tuple[str, ...], format: str, output: str | None, **options: Any) -> None:
+def show(
+    words: tuple[str, ...], format: str, derive: bool, output: str | None, **options: Any
+) -> None:
     """Trace the text and write it down."""
-    view = build_view(_text_to_show(words), options)
-    tokens = check(view)
+    check_format(format, derive, options["key"])
+    view, result = _traced(words, options)
 
-    from core.runner import trace
-    from core.text import visible
-    from tui.show import formatted, write, write_file
+    from tui.show import derivation_lines, formatted
     from tui.table import Part
 
-    result = trace(view.request, tokens)
-    for notice in tokens.notices:
-        click.echo(f"{NAME}: note: {visible(notice)}", err=True)
+    if derive:
+        _write(derivation_lines(result, view, format), output)
+        return
     part = Part(options["layer"], options["head"], options["query"])
-    if output in (None, "-"):
-        write(formatted(result, format, part, view.precision, _width()), sys.stdout)
-    else:
-        write_file(formatted(result, format, part, view.precision, None), output)
+    width = _width() if output in (None, "-") else None
+    _write(formatted(result, format, part, view.precision, width), output)
+
+
+@click.command(
+    WORKSHEET,
+    help="Write a row of TEXT's attention as an exercise with blanks, and its answers, in Markdown;"
+    " - reads TEXT from standard input. Layers, heads and tokens count from 0.",
+)
+@click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
+@output
+@number("--layer", "Layer of the row.", 0)
+@number("--head", "Head of the row.", 0)
+@number("--query", "Token whose row it is.", 0)
+@precision
+@shared
+def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> None:
+    """Trace the text and make an exercise of one row."""
+    view, result = _traced(words, options)
+
+    from tui.worksheet import worksheet as lines
+
+    _write(lines(result, view.layer, view.head, view.query, view.precision), output)
+
+
+COMMANDS = {SHOW: show, WORKSHEET: worksheet}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -146,8 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def parse(words: list[str]) -> click.Context:
     """Choose the command and read its options."""
-    if words[:1] == [SHOW]:
-        return show.make_context(f"{NAME} {SHOW}", words[1:])
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]].make_context(f"{NAME} {words[0]}", words[1:])
     return explore.make_context(NAME, words)
 
 
@@ -208,8 +247,32 @@ def _one_text(words: tuple[str, ...]) -> str | None:
     if len(words) < 2:
         return words[0] if words else None
     start = " ".join(words[:2])[:40]
-    also = f"; {SHOW}, to print, goes before its options" if words[0] == SHOW else ""
+    also = f"; {words[0]}, to print, goes before its options" if words[0] in COMMANDS else ""
     raise click.UsageError(f'put the text in quotes, as in "{start} …"{also}')
+
+
+def _traced(words: tuple[str, ...], options: dict[str, Any]) -> tuple[View, Trace]:
+    """The view that is asked for and its trace; notes about the text go to error output."""
+    view = build_view(_text_to_show(words), options)
+    tokens = check(view)
+
+    from core.runner import trace
+    from core.text import visible
+
+    result = trace(view.request, tokens)
+    for notice in tokens.notices:
+        click.echo(f"{NAME}: note: {visible(notice)}", err=True)
+    return view, result
+
+
+def _write(lines: Iterable[str], output: str | None) -> None:
+    """Write to a file, or to standard output."""
+    from tui.show import write, write_file
+
+    if output in (None, "-"):
+        write(lines, sys.stdout)
+    else:
+        write_file(lines, output)
 
 
 def _text_to_show(words: tuple[str, ...]) -> str:

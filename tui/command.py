@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 
 from core.errors import TextError
 from core.text import is_unseen, visible
+from core.tokenization import PATTERNS
 from core.types import Mask
 from tui.scene import View
 
 NAME = "attn-tui"
+COMMANDS = ("show", "worksheet")  # a text that is one of these words needs a -- before it
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
-def command_line(view: View) -> str:
+def command_line(view: View, theme: str | None = None) -> str:
     """The shortest ``attn-tui`` command that opens exactly this view.
 
-    Options at their defaults are left out. Words are quoted for a POSIX shell; a text with
-    characters that cannot be seen is written as ``$'…'``, which bash, ksh and zsh understand.
-    Lone surrogates, which the analysis replaces by U+FFFD, are replaced here too.
+    Options at their defaults are left out, and so is a theme of None. The path of a tokenizer
+    becomes absolute, so that the command works from any folder. Words are quoted for a POSIX
+    shell; a text with characters that cannot be seen is written as ``$'…'``, which bash, ksh and
+    zsh understand. Lone surrogates, which the analysis replaces by U+FFFD, are replaced here too.
 
     Raises
     ------
@@ -31,12 +36,21 @@ def command_line(view: View) -> str:
     text = re.sub("[\ud800-\udfff]", "\ufffd", view.request.text)
     if "\0" in text + view.request.tokenizer:
         raise TextError("no command line can carry a NUL character", "take it out of the text")
-    words = [NAME, *_options(view)]
+    words = [NAME, *_options(_anywhere(view))]
+    if theme is not None:
+        words += ["--theme", _quoted(theme)]
     if text != View().request.text:
-        if text.startswith("-") or text == "show":
+        if text.startswith("-") or text in COMMANDS:
             words.append("--")
         words.append(_quoted(text))
     return " ".join(words)
+
+
+def _anywhere(view: View) -> View:
+    tokenizer = view.request.tokenizer
+    if tokenizer not in PATTERNS:
+        tokenizer = os.path.abspath(tokenizer)
+    return replace(view, request=replace(view.request, tokenizer=tokenizer))
 
 
 def _options(view: View) -> Iterator[str]:

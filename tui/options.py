@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
+FORMATS = ("table", "json", "csv", "markdown")
 PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom")
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
@@ -145,11 +146,32 @@ precision = number(
 )
 
 
+output = click.option(
+    "--output",
+    metavar="FILE",
+    type=click.UNPROCESSED,
+    help="Write to FILE, whole or not at all; - is standard output.",
+)
+
+
 def shared(command: Decorated) -> Decorated:
     """Add the options of the model and of the switches to a command."""
     for option in reversed(_SHARED):
         command = option(command)
     return command
+
+
+def check_format(form: str, derive: bool, key: int | None) -> None:
+    """Raise UsageError for options of ``show`` that do not go together."""
+    if derive and form in ("json", "csv"):
+        raise click.UsageError(
+            f"--derive prints a table or markdown, not {form}: leave out --format, or leave out"
+            f" --derive, since {form} gives every digit"
+        )
+    if form == "markdown" and not derive:
+        raise click.UsageError("markdown is for derivations: add --derive, or choose table")
+    if key is not None and not derive:
+        raise click.UsageError("--key is for derivations: add --derive, or leave it out")
 
 
 def build_view(text: str | None, options: dict[str, Any]) -> View:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -14,10 +14,17 @@ from textual.content import Content
 from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
+from core.types import Mask
 from tui.choices import PANES
 from tui.keys import CHANGE, LOOK, PROGRAM
 from tui.screens.explorer import ExplorerScreen
 
+MASKS = (
+    Mask(),
+    Mask(causal=True),
+    *(Mask(window=n) for n in (0, 1, 2, 3, 4, 8, 16)),
+    *(Mask(causal=True, window=n) for n in (1, 2, 4, 8)),
+)
 _MOST_TOKENS = 20  # hits for one search
 
 
@@ -40,7 +47,8 @@ class ExplorerCommands(Provider):
 
     @property
     def explorer(self) -> ExplorerScreen:
-        return cast(ExplorerScreen, self.screen)
+        """The explorer, also when the help lies over it."""
+        return next(s for s in self.app.screen_stack if isinstance(s, ExplorerScreen))
 
     async def discover(self) -> Hits:
         for command in self._commands():
@@ -72,6 +80,9 @@ class ExplorerCommands(Provider):
         for layer in range(model.layers):
             run = partial(explorer.select, layer=layer)
             yield Command(f"Layer {layer}", "select this layer", run)
+        for mask in MASKS:
+            run = partial(self._mask, mask)
+            yield Command(f"Mask: {mask.name}", "which keys a query may attend to", run)
         for name in PATTERNS:
             yield Command(
                 f"Tokenizer: {name}", "cut the sentence this way", partial(self._tokenize, name)
@@ -94,6 +105,10 @@ class ExplorerCommands(Provider):
                 found += 1
                 if found == _MOST_TOKENS:
                     return
+
+    def _mask(self, mask: Mask) -> None:
+        blocked = self.explorer.state.asked.switches.mask.blocked
+        self.explorer.submit(self.explorer.state.with_switch(mask=replace(mask, blocked=blocked)))
 
     def _tokenize(self, name: str) -> None:
         self.explorer.submit(replace(self.explorer.state.asked, tokenizer=name))

@@ -73,9 +73,11 @@ class Scene:
         return vector
 
 
-def switches_in_words(switches: Switches, d_head: int) -> list[str]:
-    """The switches as the status line and the table name them."""
-    blocked = len(switches.mask.blocked)
+def switches_in_words(
+    switches: Switches, d_head: int, padding: frozenset[int] = frozenset()
+) -> list[str]:
+    """The switches as the status line and the table name them; padding is blocked too."""
+    blocked = len(switches.mask.blocked | padding)
     words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
     if switches.normalizer != "linear":  # which takes no scores
         words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")

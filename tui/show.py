@@ -16,9 +16,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from core.derive import derive
 from core.errors import AttnError
 from core.text import is_unseen, label
 from core.types import Array, BoolArray, LayerTrace, Trace
+from tui.derivation import as_markdown, as_text, derivation_blocks
+from tui.scene import View
 from tui.table import Part, table_lines
 
 SCHEMA = 1
@@ -52,6 +55,13 @@ def formatted(
     if form == "csv":
         return csv_lines(trace, part)
     return table_lines(trace, part, precision, width)
+
+
+def derivation_lines(trace: Trace, view: View, form: str) -> Iterator[str]:
+    """How the weight of a view's query and key comes about, as ``table`` or ``markdown``."""
+    made = derive(trace, view.layer, view.head, view.query, view.key)
+    blocks = derivation_blocks(trace, made, view.precision)
+    return as_markdown(blocks) if form == "markdown" else as_text(blocks)
 
 
 def json_lines(trace: Trace, part: Part) -> Iterator[str]:
@@ -164,7 +174,7 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "tokenizer": request.tokenizer,
             "as_saved": request.as_saved,
             "mask": switches.mask.name,
-            "blocked": sorted(switches.mask.blocked),
+            "blocked": sorted(switches.mask.blocked | trace.tokens.padding),
             "positions": switches.positions,
             "scale": switches.scale,
             "temperature": switches.temperature,

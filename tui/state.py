@@ -13,9 +13,12 @@ from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
 from tui.scene import Scene, View
 
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-# Up to here a trace takes less than a frame (about 10 ms), so it is made at once.
-QUICK_CHARACTERS = 100_000
+DEFAULT_WINDOW = 2
+# Up to here a trace takes about a frame (16 ms), so it is made at once.
+QUICK_CHARACTERS = 20_000
 QUICK_CELLS = 1_000_000
+QUICK_WEIGHTS = 50_000  # of one kind; those of a new model are drawn first
+QUICK_PRODUCTS = 20_000_000
 
 
 def check_view(view: View, tokens: Tokens) -> None:
@@ -58,6 +61,8 @@ class Explorer:
         self.asked = view.request  # may still be on its way; what is switched next builds on it
         self.trace: Trace | None = None
         self.error: AttnError | None = None
+        window = view.request.switches.mask.window
+        self._window = DEFAULT_WINDOW if window is None else window  # the last N of window:N
         self._tokens: Tokens | None = None  # the last that were good, to follow the selection
 
     @property
@@ -130,11 +135,13 @@ class Explorer:
     def select(self, **places: Any) -> None:
         """Set fields of the view, each clamped to what exists."""
         model = self.view.request.model
-        count = len(self.trace.tokens) if self.trace else 1
+        count = len(self._tokens) if self._tokens else None
         limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
         for name, limit in limits.items():
-            if name in places:
+            if name in places and limit is not None:
                 places[name] = max(0, min(places[name], limit - 1))
+            elif name in places:
+                del places[name]  # no tokens are known yet
         if "precision" in places:
             places["precision"] = max(1, min(places["precision"], MAX_PRECISION))
         self.view = replace(self.view, **places)
@@ -164,10 +171,11 @@ class Explorer:
     def next_mask(self) -> Request:
         """None, causal, window, none …; the blocked keys stay."""
         mask = self.asked.switches.mask
-        window = mask.window if mask.window is not None else 2
+        if mask.window is not None:
+            self._window = mask.window
         rounds = {
             "none": Mask(causal=True),
-            "causal": Mask(window=window),
+            "causal": Mask(window=self._window),
         }
         following = rounds.get(mask.name, Mask())
         return self.with_switch(mask=replace(following, blocked=mask.blocked))
@@ -202,8 +210,11 @@ def with_mask(request: Request, mask: Mask) -> Request:
 
 
 def is_quick(request: Request, tokens: Tokens) -> bool:
-    """Whether the trace takes less than a frame."""
-    model = request.model
-    count = len(tokens)
-    cells = model.layers * (model.heads * count * count + count * model.d_model)
-    return cells <= QUICK_CELLS and model.layers * model.d_model**2 <= QUICK_CELLS
+    """Whether the trace takes about a frame or less."""
+    model, count = request.model, len(tokens)
+    weights = model.layers * model.d_model**2
+    return (
+        model.layers * model.heads * count**2 <= QUICK_CELLS
+        and weights <= QUICK_WEIGHTS
+        and weights * count <= QUICK_PRODUCTS
+    )

@@ -144,7 +144,7 @@ def _facts(trace: Trace) -> Iterator[str]:
             "random weights: the mechanism, not meaning",
         )
     )
-    yield " · ".join(switches_in_words(request.switches, model.d_head))
+    yield " · ".join(switches_in_words(request.switches, model.d_head, trace.tokens.padding))
     yield f"{plural(len(trace.tokens), 'token')} · tokenizer {visible(request.tokenizer)}"
 
 

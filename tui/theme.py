@@ -65,6 +65,8 @@ class Palette:
         Signed numbers.
     cursor : Style
         The cell under the cursor.
+    cursor_glyph : Style
+        The same where a cell holds a glyph, which must be seen as it is.
     ramp : tuple of Style
         Backgrounds for weights from 0 to 1, in steps of equal size.
     ink : tuple of Style
@@ -80,6 +82,7 @@ class Palette:
     positive: Style
     negative: Style
     cursor: Style
+    cursor_glyph: Style
     ramp: tuple[Style, ...]
     ink: tuple[Style, ...]
 
@@ -116,6 +119,9 @@ def make_palette(theme: Theme, color_system: str | None) -> Palette:
         positive=on_background(_readable(blue, background, foreground)),
         negative=on_background(_readable(orange, background, foreground)),
         cursor=Style(color=background.rich_color, bgcolor=foreground.rich_color, bold=True),
+        cursor_glyph=Style(
+            color=accent.rich_color, bgcolor=background.blend(foreground, 0.4).rich_color
+        ),
         ramp=tuple(
             on_background(foreground) if few_colors else _cell_style(color) for color in ramp
         ),

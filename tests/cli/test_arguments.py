@@ -77,8 +77,8 @@ def test_blocked_keys():
 
 
 def test_show_and_the_explorer_share_their_options():
-    own = {"--help", "--format", "--output"}
-    explorer = {"--key", "--pane", "--vector", "--zoom", "--theme", "--version", "--help"}
+    own = {"--help", "--format", "--output", "--derive"}
+    explorer = {"--pane", "--vector", "--zoom", "--theme", "--version", "--help"}
 
     def names(command):
         return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
@@ -87,13 +87,14 @@ def test_show_and_the_explorer_share_their_options():
     assert names(cli.explore) - names(cli.show) == explorer - {"--help"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["show", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["show", "--help"], ["worksheet", "--help"]])
 def test_help(arguments):
     result = attn_tui(*arguments)
     printed = result.stdout.decode()
     assert (result.returncode, result.stderr) == (0, b"")
     assert printed.startswith("Usage: attn-tui")
-    assert "attn-tui show [OPTIONS] TEXT" in printed
+    command = "worksheet" if arguments[0] == "worksheet" else "show"
+    assert f"attn-tui {command} [OPTIONS] TEXT" in printed
     assert "count from 0" in re.sub(r"\s+", " ", printed)
     assert max(map(len, printed.splitlines())) <= 80
 

@@ -51,7 +51,9 @@ VIEWS = st.builds(
     st.builds(
         Request,
         TEXTS,
-        st.sampled_from(["mixed", "chars", "spaces", "a b/tokenizer.json", "-x", "\x1b", "\udcff"]),
+        st.sampled_from(
+            ["mixed", "chars", "spaces", "/a b/tokenizer.json", "/-x", "/\x1b", "/\udcff"]
+        ),
         st.builds(
             ModelSpec,
             st.integers(1, 96),
@@ -168,3 +170,13 @@ def test_what_utf_8_cannot_carry_is_replaced_as_in_the_analysis():
 def test_nul_is_refused(request_):
     with pytest.raises(TextError, match="NUL"):
         command_line(replace(View(), request=request_))
+
+
+def test_the_path_of_a_tokenizer_becomes_absolute(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    command = command_line(View(Request("a", tokenizer="t.json")))
+    assert command == f"attn-tui --tokenizer {tmp_path}/t.json a"
+
+
+def test_a_theme_is_part_of_the_command():
+    assert command_line(View(), "nord") == "attn-tui --theme nord"

@@ -58,7 +58,7 @@ SHARED = [
 SHOW_ONLY = [
     (["x", "--format", "xml"], "'xml' is not one of"),
     (["x", "--format", "\x1b["], "is not one of"),
-    (["x", "--key", "0"], "No such option"),
+    (["x", "--key", "0"], "--key is for derivations"),
 ]
 EXPLORE_ONLY = [
     (["a b", "--key", "2"], "key 2 is out of range: choose 0 to 1"),

@@ -250,7 +250,7 @@ def test_budget():
         BudgetError, match=r"2,048 tokens × 96 layers .* need 36.2 GiB of the 1 GiB"
     ):
         ask("x " * 10_000, {"layers": 96})
-    with pytest.raises(BudgetError, match="1 tokens × 1 layers"):
+    with pytest.raises(BudgetError, match="1 token × 1 layer × 4 heads"):
         ask(model={"d_model": 2**16})
 
 

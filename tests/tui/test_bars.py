@@ -57,7 +57,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
         layer=1,
         head=3,
     )
-    assert text_of(status_line(scene.view, len(scene.tokens), PALETTE, 120, False)).strip() == (
+    assert text_of(status_line(scene.view, scene.tokens, PALETTE, 120, False)).strip() == (
         "layer 1 · head 3 · mask causal +1 blocked · ÷√4 off · temperature 0.5 · positions off"
         " · 3 tokens"
     )
@@ -66,7 +66,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
 def test_the_status_uses_shorter_words_before_it_is_cut():
     scene = scene_of()
     for width in WIDTHS:
-        line = status_line(scene.view, len(scene.tokens), PALETTE, width, False)
+        line = status_line(scene.view, scene.tokens, PALETTE, width, False)
         assert line_cells(line) <= width
         text = text_of(line)
         assert "…" not in text

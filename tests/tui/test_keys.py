@@ -217,9 +217,9 @@ async def test_letters_are_text_in_the_sentence_and_the_other_keys_still_work():
 # The key bar.
 
 BARS = {
-    "weights": ((), "weights", BROWSING, BROWSING_LAST, {"vector"}),
+    "weights": ((), "weights", BROWSING, BROWSING_LAST, set()),
     "vectors": ((), "vectors", BROWSING, BROWSING_LAST, set()),
-    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"vector"}),
+    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, set()),
     "editing": (("e",), "weights", EDITING, EDITING_LAST, set()),
 }
 
@@ -238,10 +238,10 @@ async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
 
         monkeypatch.setattr("tui.widgets.bars.Pressed", Recorded)
         works = [hint for hint in (*hints, *last) if hint[1] not in idle]
-        for shown, name, _, _ in works:
+        for shown, name, _ in works:
             await click_on(pilot, f"{shown} {name}", "KeyBar")
             await click_on(pilot, f"{shown} {name}", "KeyBar", dx=len(shown) + len(name))
-        assert pressed == [key for _, _, key, _ in works for _ in range(2)]
+        assert pressed == [key for _, _, key in works for _ in range(2)]
         for name in idle:
             assert f" {name}" not in screen_lines(pilot.app)[-1]
 

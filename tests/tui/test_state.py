@@ -204,9 +204,9 @@ def test_zoom_stops_at_both_ends():
     [
         (Mask(), ["causal", "window:2", "none"]),
         (Mask(causal=True), ["window:2", "none", "causal"]),
-        (Mask(window=5), ["none", "causal", "window:2"]),
-        (Mask(causal=True, window=5), ["none", "causal", "window:2"]),
-        (Mask(window=0), ["none", "causal", "window:2"]),
+        (Mask(window=5), ["none", "causal", "window:5"]),
+        (Mask(causal=True, window=5), ["none", "causal", "window:5"]),
+        (Mask(window=0), ["none", "causal", "window:0"]),
     ],
 )
 def test_masks_go_round_and_keep_the_blocked_keys(mask, names):
@@ -261,8 +261,10 @@ def test_preparing_the_same_text_does_not_cut_it_again(monkeypatch):
         (512, ModelSpec(), False),
         (512, ModelSpec(heads=1), True),
         (6, ModelSpec(layers=12, heads=12, d_model=768), False),
-        (6, ModelSpec(layers=4, heads=4, d_model=500), True),
-        (6, ModelSpec(layers=5, heads=4, d_model=500), False),
+        (6, ModelSpec(layers=4, heads=4, d_model=100), True),
+        (6, ModelSpec(layers=6, heads=4, d_model=100), False),
+        (400, ModelSpec(heads=1, d_model=220), True),
+        (420, ModelSpec(heads=1, d_model=220), False),
     ],
 )
 def test_quick_is_what_fits_into_a_frame(tokens, model, quick):

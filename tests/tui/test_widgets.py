@@ -19,6 +19,7 @@ from tui.scene import Scene
 from tui.theme import DARK, RAMP_STEPS, make_palette
 from tui.widgets.lines import line_cells
 from tui.widgets.matrix import grid, matrix_lines
+from tui.widgets.tokens import table as tokens_table
 from tui.widgets.tokens import token_lines
 from tui.widgets.vectors import table, vector_lines
 from tui.widgets.weights import columns, full_bar, weight_lines
@@ -53,6 +54,10 @@ def text_of(line):
     return "".join(text for text, _ in line)
 
 
+def tokens_of(scene, width, height=20, top=0):
+    return token_lines(scene, PALETTE, tokens_table(scene.tokens, width, height, top))
+
+
 def weights_of(scene, width, height=20, top=0):
     return weight_lines(scene, PALETTE, columns(scene, width, 0), height, top)
 
@@ -66,7 +71,7 @@ def vectors_of(scene, width, height=30, top=0):
 
 
 DRAWN = {
-    "tokens": lambda scene, width: token_lines(scene, PALETTE, width, 20, 0),
+    "tokens": tokens_of,
     "weights": weights_of,
     "matrix": matrix_of,
     "vectors": vectors_of,
@@ -122,7 +127,7 @@ def test_hostile_labels_are_literal_and_free_of_controls(pane, text):
 
 def test_a_token_row_has_index_label_id_and_span():
     scene = scene_of(TEXTS["words"], query=2)
-    for i, line in enumerate(token_lines(scene, PALETTE, 60, 20, 0)):
+    for i, line in enumerate(tokens_of(scene, 60, 20, 0)):
         token = scene.tokens[i]
         mark = "▶" if i == 2 else " "
         cells = text_of(line).split()
@@ -130,26 +135,31 @@ def test_a_token_row_has_index_label_id_and_span():
         assert cells[-4:] == [str(i), token.piece, str(token.id), f"{token.start}–{token.end}"]
 
 
-def test_span_then_id_leave_a_narrow_list_and_labels_stay():
+def test_facts_that_do_not_fit_leave_the_list_and_labels_stay():
     scene = scene_of(TEXTS["words"])
-    shown = [text_of(token_lines(scene, PALETTE, width, 20, 0)[1]) for width in (44, 30, 18)]
+    shown = [text_of(tokens_of(scene, width, 20, 0)[1]) for width in (44, 28, 18)]
     assert [("–" in text, str(scene.tokens[1].id) in text) for text in shown] == [
         (True, True),
         (False, True),
-        (False, False),
+        (True, False),
+    ]
+    assert [tokens_table(scene.tokens, width, 20, 0).columns for width in (44, 28, 18)] == [
+        " · id · characters",
+        " · id",
+        " · characters",
     ]
     assert all("black" in text for text in shown)
 
 
 def test_token_rows_start_at_the_top_given():
     scene = scene_of(TEXTS["words"])
-    lines = token_lines(scene, PALETTE, 58, 3, 2)
+    lines = tokens_of(scene, 58, 3, 2)
     assert [text_of(line).split()[1] for line in lines] == ["cat", "drank", "the"]
 
 
 def test_a_blocked_token_says_so():
     scene = scene_of(TEXTS["words"], mask=Mask(blocked=frozenset({1})))
-    shown = [text_of(line) for line in token_lines(scene, PALETTE, 58, 20, 0)]
+    shown = [text_of(line) for line in tokens_of(scene, 58, 20, 0)]
     assert ["×" in text for text in shown] == [False, True, False, False, False, False]
 
 

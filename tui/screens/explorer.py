@@ -25,11 +25,11 @@ from core.text import visible
 from core.types import Request, Trace
 from tui.choices import PANES
 from tui.compositor import SpansCompositor
-from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
+from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX, Hint
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
 from tui.state import QUICK_CHARACTERS, Explorer, is_quick
-from tui.theme import Palette
+from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
@@ -81,6 +81,8 @@ class ExplorerScreen(Screen[None]):
         self.state = Explorer(view)
         self.palette = palette
         self.generation = 0
+        self._tracing = False
+        self._queued: tuple[int, Request, Callable[[], Trace]] | None = None
         self._burst: Timer | None = None
         self._edited_at = 0.0
         self._focus_before: Widget | None = None
@@ -137,20 +139,31 @@ class ExplorerScreen(Screen[None]):
             self._run_in_thread(request, lambda: trace(*prepared))
 
     def _run_in_thread(self, request: Request, make: Callable[[], Trace]) -> None:
+        """Run, or wait for the run under way: a thread cannot be stopped, and two would need
+        the memory of two traces.
+        """
         self.query_one(Status).busy = True
-        work = partial(self._work, self.generation, request, make)
-        self.run_worker(work, thread=True, exclusive=True, group="trace")
+        job = (self.generation, request, make)
+        if self._tracing:
+            self._queued = job
+        else:
+            self._tracing = True
+            self.run_worker(partial(self._work, *job), thread=True, group="trace")
 
     def _work(self, generation: int, request: Request, make: Callable[[], Trace]) -> None:
-        """In a thread: the trace, or why there is none; dropped when stale."""
-        worker = get_current_worker()
+        """In a thread: the trace, or why there is none."""
         result = attempt(make)
-        if not worker.is_cancelled:
+        if not get_current_worker().is_cancelled:  # the screen is still there
             self.app.call_from_thread(self._arrived, generation, request, result)
 
     def _arrived(self, generation: int, request: Request, result: Trace | AttnError) -> None:
+        """Take an answer that is still wanted; else begin with the last request that waits."""
+        self._tracing = False
+        waiting, self._queued = self._queued, None
         if generation == self.generation:
             self._take(request, result)
+        elif waiting is not None and waiting[0] == self.generation:
+            self._run_in_thread(*waiting[1:])
 
     def _take(self, request: Request, result: Trace | AttnError) -> None:
         """Show the answer to a request."""
@@ -303,7 +316,8 @@ class ExplorerScreen(Screen[None]):
         from tui.command import command_line  # not needed for the first frame
 
         try:
-            command = command_line(self.state.view)
+            theme = self.app.theme if self.app.theme != DARK.name else None
+            command = command_line(self.state.view, theme)
         except AttnError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
@@ -353,20 +367,23 @@ class ExplorerScreen(Screen[None]):
 
     def _update_keys(self) -> None:
         if isinstance(self.focused, Sentence):
-            hints, last = EDITING, EDITING_LAST
+            hints: tuple[Hint, ...] = EDITING
+            last = EDITING_LAST
         else:
             pool = MATRIX if self.state.view.pane == "matrix" else BROWSING
-            hints, last = tuple(hint for hint in pool if self._works(hint[1])), BROWSING_LAST
+            hints, last = tuple(hint for hint in pool if self._works(hint.key)), BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
 
-    def _works(self, name: str) -> bool:
-        """Whether a hint's key would change anything now."""
+    def _works(self, key: str) -> bool:
+        """Whether a key of the footer would change anything now."""
         view, model = self.state.view, self.state.view.request.model
         if self.scene is None:
-            return name in ("edit", "copy", "palette")
+            return key in ("e", "y", "ctrl+p")
+        in_matrix, wide = view.pane == "matrix", not self.has_class("-compact")
         return {
-            "head": model.heads > 1,
-            "layer": model.layers > 1,
-            "vector": view.pane == "vectors",
-            "zoom": view.pane == "matrix" or not self.has_class("-compact"),
-        }.get(name, True)
+            "right": model.heads > 1 or in_matrix,
+            "full_stop": model.heads > 1,
+            "right_square_bracket": model.layers > 1,
+            "v": wide or view.pane == "vectors",
+            "z": wide or in_matrix,
+        }.get(key, True)

@@ -9,6 +9,7 @@ from textual import events
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from core.types import Tokens
 from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
@@ -67,13 +68,13 @@ class Status(ViewLine):
         self.redraw()
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        count = len(self.scene.tokens) if self.scene else None
-        line = status_line(self.view, count, palette, width, self.busy)
+        tokens = self.scene.tokens if self.scene else None
+        line = status_line(self.view, tokens, palette, width, self.busy)
         return [to_strip(line, width, palette.base)]
 
 
 def status_line(
-    view: View | None, count: int | None, palette: Palette, width: int, busy: bool
+    view: View | None, tokens: Tokens | None, palette: Palette, width: int, busy: bool
 ) -> Line:
     """Layer, head, switches and tokens, in shorter words where the width is short."""
     if busy:
@@ -83,8 +84,12 @@ def status_line(
     words = [
         f"layer {view.layer}",
         f"head {view.head}",
-        *switches_in_words(view.request.switches, view.request.model.d_head),
-        "no tokens" if count is None else plural(count, "token"),
+        *switches_in_words(
+            view.request.switches,
+            view.request.model.d_head,
+            tokens.padding if tokens else frozenset(),
+        ),
+        "no tokens" if tokens is None else plural(len(tokens), "token"),
     ]
     text = " · ".join(words)
     for long, short in _SHORTER:
@@ -142,7 +147,7 @@ def key_line(
     hints: Sequence[Hint], last: Sequence[Hint], palette: Palette, width: int
 ) -> tuple[Line, list[tuple[int, str]]]:
     """The line, and where each hint ends; `last` is always there, `…` stands for what is not."""
-    kept = [" ", *(f"{shown} {name}  " for shown, name, _, _ in last)]
+    kept = [" ", *(f"{shown} {name}  " for shown, name, _ in last)]
     room = width - sum(cell_len(text) for text in kept) - 2
     fitting: list[Hint] = []
     for hint in hints:
@@ -152,12 +157,12 @@ def key_line(
         fitting.append(hint)
     line: Line = [(" ", palette.base)]
     ends: list[tuple[int, str]] = []
-    for shown, name, key, _ in fitting:
+    for shown, name, key in fitting:
         line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
         ends.append((line_cells(line), key))
     if len(fitting) < len(hints):
         line.append(("… ", palette.dim))
-    for shown, name, key, _ in last:
+    for shown, name, key in last:
         line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
         ends.append((line_cells(line), key))
     return line, ends

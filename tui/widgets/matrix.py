@@ -49,7 +49,9 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
     pattern = scene.layer.pattern[view.head]
     allowed = scene.trace.mask
     keys = slice(shown.keys.start, shown.keys.stop)
-    steps = palette.ramp if shown.cell >= _DIGITS_FROM else palette.ink
+    steps, cursor = palette.ramp, palette.cursor
+    if shown.cell < _DIGITS_FROM:
+        steps, cursor = palette.ink, palette.cursor_glyph
     lines = [_header(scene, palette, shown)]
     for query in shown.rows:
         chosen = query == view.query
@@ -66,7 +68,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
             if value < 0:
                 style = palette.negative
             if chosen and key == view.key:
-                style = palette.cursor
+                style = cursor
             text = _cell(scene, value, full, shown.cell) if keep else _masked(shown.cell)
             _append(line, text, style)
         lines.append(line)
@@ -136,7 +138,7 @@ class MatrixPane(Pane):
             keys = self._grid.keys
             facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
         if self._full(scene) != 1:
-            facts.insert(1, f"full {self._full(scene):g}")
+            facts.append(f"full colour {self._full(scene):g}")
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:

@@ -15,7 +15,7 @@ from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
 
-_WIDE_BAR = range(8, 41)  # cells, from tolerable to enough
+_WIDE_BAR = range(12, 41)  # cells, from tolerable to enough
 _NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
 _MARK = 2
 

@@ -1,0 +1,235 @@
+"""A derivation as data: one query and one key of a head, from the embedding to attn_out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from core.types import Array
+
+# In order; each is also the name of its part of a Derivation. "softmax" holds whichever normalizer
+# is switched on.
+STAGES = (
+    "embedding",
+    "positions",
+    "projections",
+    "dot",
+    "scale",
+    "mask",
+    "softmax",
+    "z",
+    "output",
+)
+COMPONENT = 0  # the component of q, k, v and of attn_out that is shown with its terms
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Terms and what they add up to."""
+
+    terms: Vector
+    total: float
+
+    def rest(self, shown: Collection[int]) -> float:
+        """What the terms that are not shown add up to."""
+        return math.fsum(t for index, t in enumerate(self.terms) if index not in shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row of the query's token and a row of the key's."""
+
+    query: Vector
+    key: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The positional rows, and what enters the layer.
+
+    Attributes
+    ----------
+    rows : Pair
+        All 0 when positions are off.
+    resid_pre : Pair
+        In layer 0 the embedding plus the positional row, later what the layer before gave.
+    """
+
+    rows: Pair
+    resid_pre: Pair
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Projection:
+    """One of q, k and v of one token.
+
+    Attributes
+    ----------
+    x : tuple of float
+        What enters, d_model numbers.
+    columns : ndarray [d_model, d_head]
+        The head's columns of the matrix.
+    component : Sum
+        ``x[i] * columns[i, COMPONENT]``
+    vector : tuple of float
+        ``x @ columns``, d_head numbers.
+    """
+
+    x: Vector
+    columns: Array
+    component: Sum
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """q of the query, k and v of the key."""
+
+    q: Projection
+    k: Projection
+    v: Projection
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """q and k as the trace has them, their products, and q·k of every key of the row."""
+
+    q: Vector
+    k: Vector
+    products: Sum
+    row: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What q·k is divided by: ``divisor = root * temperature``; the root is 1 when it is off."""
+
+    root: float
+    temperature: float
+    divisor: float
+    score: float
+    row: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class MaskRow:
+    """Which keys the query may attend to."""
+
+    allowed: tuple[bool, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """Feature maps (elu + 1) of q and of k, and their products."""
+
+    q: Vector
+    k: Vector
+    products: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Normalizer:
+    """From a row of scores to a row of weights.
+
+    Attributes
+    ----------
+    name : str
+        ``softmax``, ``linear`` or ``none``.
+    top : float, optional
+        The largest allowed score, subtracted from each before exp; only in softmax, None in a row
+        without a key.
+    parts : Sum
+        One a key, masked ones 0: exp(score - top), a similarity, or the score itself.
+    weights : tuple of float
+        Parts divided by their sum, without a normalizer the parts; all 0 in a row without a key.
+    weight : float
+        The key's.
+    similarity : Similarity, optional
+        The key's; only in linear.
+    """
+
+    name: str
+    top: float | None
+    parts: Sum
+    weights: Vector
+    weight: float
+    similarity: Similarity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """z: for each key its row of v, the weight times that row, and the sums, d_head numbers."""
+
+    v: tuple[Vector, ...]
+    terms: tuple[Vector, ...]
+    total: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What leaves the layer: ``added = resid_pre + attn_out``, to mean 0 and variance 1."""
+
+    added: Vector
+    mean: float
+    variance: float
+    resid_post: Vector
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Output:
+    """Heads merged, times W_O.
+
+    Attributes
+    ----------
+    merged : tuple of float
+        The z of all heads side by side, d_model numbers; those of other heads are the trace's.
+    w_o : ndarray [d_model, d_model]
+        Row ``h * d_head + i`` meets dimension i of head h.
+    component : Sum
+        ``merged[i] * w_o[i, COMPONENT]``
+    attn_out : tuple of float
+        ``merged @ w_o``, d_model numbers.
+    residual : Residual, optional
+        None in the last layer.
+    """
+
+    merged: Vector
+    w_o: Array
+    component: Sum
+    attn_out: Vector
+    residual: Residual | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Derivation:
+    """One query and one key of a head, from the embedding to attn_out; a part a stage."""
+
+    layer: int
+    head: int
+    query: int
+    key: int
+    embedding: Pair
+    positions: Positions
+    projections: Projections
+    dot: Dot
+    scale: Scale
+    mask: MaskRow
+    softmax: Normalizer
+    z: Mix
+    output: Output
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was checked, whether it holds, and the largest difference from what it should be."""
+
+    name: str
+    passed: bool
+    difference: float

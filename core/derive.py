@@ -1,0 +1,273 @@
+"""How one weight comes about: every number from the embedding to attn_out, term by term.
+
+A trace is made by NumPy's matrix products. Here the numbers of one query and one key are worked out
+again with Python's own floats, so that each term can be shown, and so that the two ways can be
+compared. Queries, keys and values are taken from the trace; all that follows is fed by what is
+above it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from operator import mul
+
+import numpy as np
+
+from core.attention import LAYER_NORM_EPSILON
+from core.derivation import (
+    COMPONENT,
+    Check,
+    Derivation,
+    Dot,
+    MaskRow,
+    Mix,
+    Normalizer,
+    Output,
+    Pair,
+    Positions,
+    Projection,
+    Projections,
+    Residual,
+    Scale,
+    Similarity,
+    Sum,
+    Vector,
+)
+from core.errors import SettingError
+from core.types import Array, LayerTrace, Switches, Trace
+
+PATTERN_CHECKS = ("rows sum to 1", "masked cells 0", "finite")
+TOLERANCE = 1e-9  # of 1 + the size of what is added up
+# Softmax turns an error of a score into as large a part of a weight, and a score as large as s has
+# an error of some 2^-48 s. It counts only where scores exceed 10^5, at temperatures near 0.
+_SCORE_ERROR = 2.0**-48 / TOLERANCE
+
+
+def derive(trace: Trace, layer: int, head: int, query: int, key: int) -> Derivation:
+    """Work out one weight and what becomes of it, by plain arithmetic.
+
+    Parameters
+    ----------
+    trace : Trace
+    layer, head, query, key : int
+        Counted from 0.
+
+    Raises
+    ------
+    SettingError
+        A number names what is not there.
+    """
+    model, switches, count = trace.request.model, trace.request.switches, len(trace.tokens)
+    for name, value, limit in (
+        ("layer", layer, len(trace.layers)),
+        ("head", head, model.heads),
+        ("query", query, count),
+        ("key", key, count),
+    ):
+        if not 0 <= value < limit:
+            raise SettingError(f"{name} {value} is out of range", f"choose 0 to {limit - 1}")
+    arrays = trace.layers[layer]
+    embedding = Pair(_floats(trace.embed[query]), _floats(trace.embed[key]))
+    positions = _positions(trace, layer, query, key, embedding)
+    projections = _projections(arrays, head, positions.resid_pre)
+    dot = _dot(arrays, head, query, key)
+    scale = _scale(dot, key, switches)
+    mask = MaskRow(tuple(trace.mask[query].tolist()))
+    weights = _normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
+    z = _mix(arrays.v[head], weights.weights)
+    last = layer == len(trace.layers) - 1
+    output = _output(arrays, head, query, z.total, None if last else positions.resid_pre.query)
+    return Derivation(
+        layer=layer,
+        head=head,
+        query=query,
+        key=key,
+        embedding=embedding,
+        positions=positions,
+        projections=projections,
+        dot=dot,
+        scale=scale,
+        mask=mask,
+        softmax=weights,
+        z=z,
+        output=output,
+    )
+
+
+def feature(x: float) -> float:
+    """elu(x) + 1"""
+    return x + 1.0 if x > 0 else math.exp(x)
+
+
+def _floats(array: Array) -> Vector:
+    return tuple(array.tolist())
+
+
+def _added(terms: Iterable[float]) -> float:
+    """The exact sum, rounded once; infinite, as in NumPy, where it is out of range."""
+    terms = tuple(terms)
+    try:
+        return math.fsum(terms)
+    except OverflowError:
+        return sum(terms)
+
+
+def _products(left: Iterable[float], right: Iterable[float]) -> Sum:
+    terms = tuple(map(mul, left, right))
+    return Sum(terms, _added(terms))
+
+
+def _times(x: Vector, matrix: Array) -> Vector:
+    """Row times matrix."""
+    return tuple(_added(map(mul, x, column)) for column in matrix.T.tolist())
+
+
+def _positions(trace: Trace, layer: int, query: int, key: int, embedding: Pair) -> Positions:
+    rows = Pair(_floats(trace.pos_embed[query]), _floats(trace.pos_embed[key]))
+    if layer:
+        x = trace.layers[layer].resid_pre
+        return Positions(rows, Pair(_floats(x[query]), _floats(x[key])))
+    sums = (
+        tuple(a + b for a, b in zip(one, other, strict=True))
+        for one, other in ((embedding.query, rows.query), (embedding.key, rows.key))
+    )
+    return Positions(rows, Pair(*sums))
+
+
+def _projections(arrays: LayerTrace, head: int, x: Pair) -> Projections:
+    d_head = arrays.q.shape[-1]
+    columns = slice(head * d_head, (head + 1) * d_head)
+
+    def project(vector: Vector, matrix: Array) -> Projection:
+        part = matrix[:, columns]
+        component = _products(vector, part[:, COMPONENT].tolist())
+        return Projection(vector, part, component, _times(vector, part))
+
+    weights = arrays.weights
+    return Projections(
+        project(x.query, weights.w_q), project(x.key, weights.w_k), project(x.key, weights.w_v)
+    )
+
+
+def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
+    q, keys = _floats(arrays.q[head, query]), arrays.k[head].tolist()
+    row = tuple(_added(map(mul, q, k)) for k in keys)
+    return Dot(q, tuple(keys[key]), _products(q, keys[key]), row)
+
+
+def _scale(dot: Dot, key: int, switches: Switches) -> Scale:
+    root = math.sqrt(len(dot.q)) if switches.scale else 1.0
+    divisor = root * switches.temperature
+    row = tuple(value / divisor for value in dot.row)
+    return Scale(root, switches.temperature, divisor, row[key], row)
+
+
+def _normalize(
+    keys: Array, dot: Dot, scale: Scale, mask: MaskRow, key: int, name: str
+) -> Normalizer:
+    top, similarity = None, None
+    if name == "softmax":
+        top = max((s for s, may in zip(scale.row, mask.allowed, strict=True) if may), default=None)
+        full: Iterable[float] = (math.exp(min(s - (top or 0.0), 0.0)) for s in scale.row)
+    elif name == "linear":
+        q = tuple(map(feature, dot.q))
+        similarity = Similarity(q, tuple(map(feature, dot.k)), _products(q, map(feature, dot.k)))
+        full = (_added(map(mul, q, map(feature, k))) for k in keys.tolist())
+    else:
+        full = scale.row
+    parts = tuple(part if may else 0.0 for part, may in zip(full, mask.allowed, strict=True))
+    total = _added(parts)
+    weights = parts if name == "none" or not total > 0 else tuple(part / total for part in parts)
+    return Normalizer(name, top, Sum(parts, total), weights, weights[key], similarity)
+
+
+def _mix(values: Array, weights: Vector) -> Mix:
+    v = tuple(map(tuple, values.tolist()))
+    terms = tuple(tuple(weight * x for x in row) for weight, row in zip(weights, v, strict=True))
+    return Mix(v, terms, tuple(map(_added, zip(*terms, strict=True))))
+
+
+def _output(
+    arrays: LayerTrace, head: int, query: int, z: Vector, resid_pre: Vector | None
+) -> Output:
+    rows = [_floats(row) for row in arrays.z[:, query]]
+    rows[head] = z
+    merged = tuple(x for row in rows for x in row)
+    w_o = arrays.weights.w_o
+    component = _products(merged, w_o[:, COMPONENT].tolist())
+    attn_out = _times(merged, w_o)
+    residual = None if resid_pre is None else _add_and_norm(resid_pre, attn_out)
+    return Output(merged, w_o, component, attn_out, residual)
+
+
+def _add_and_norm(resid_pre: Vector, attn_out: Vector) -> Residual:
+    added = tuple(a + b for a, b in zip(resid_pre, attn_out, strict=True))
+    mean = _added(added) / len(added)
+    variance = _added((x - mean) * (x - mean) for x in added) / len(added)
+    spread = math.sqrt(variance + LAYER_NORM_EPSILON)
+    return Residual(added, mean, variance, tuple((x - mean) / spread for x in added))
+
+
+def self_check(trace: Trace, derivation: Derivation) -> tuple[Check, ...]:
+    """Check the head that a derivation is about, and the derivation against its trace.
+
+    Returns
+    -------
+    tuple of Check
+        First the head's pattern, all its rows: ``rows sum to 1`` (of rows with a key; not without
+        a normalizer), ``masked cells 0`` (exactly), ``finite``. Then one for each step of the
+        derivation. A difference there is a part of 1 + the size of what was added up, and may be
+        `TOLERANCE`.
+    """
+    arrays, head = trace.layers[derivation.layer], derivation.head
+    pattern = arrays.pattern[head]
+    checks = []
+    if derivation.softmax.name != "none":
+        rows = pattern[trace.mask.any(axis=1)].sum(axis=-1)
+        checks.append(_within(PATTERN_CHECKS[0], np.abs(rows - 1.0), TOLERANCE))
+    checks.append(_within(PATTERN_CHECKS[1], np.abs(pattern[~trace.mask]), 0.0))
+    kept = [getattr(arrays, name)[head] for name in ("q", "k", "v", "dot", "attn_scores", "z")]
+    kept += [pattern, arrays.resid_pre, arrays.attn_out, arrays.resid_post]
+    unbounded = [0.0 if np.isfinite(array).all() else math.inf for array in kept]
+    checks.append(_within(PATTERN_CHECKS[2], np.array(unbounded), 0.0))
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite fails the check
+        return (*checks, *_steps(arrays, derivation))
+
+
+def _within(name: str, differences: Array, most: float) -> Check:
+    largest = float(differences.max(initial=0.0))
+    return Check(name, largest <= most, largest)  # False for a NaN
+
+
+def _steps(arrays: LayerTrace, derivation: Derivation) -> Iterable[Check]:
+    """Compare each step with the trace; sizes grow from step to step as rounding errors can."""
+    head, query, key = derivation.head, derivation.query, derivation.key
+
+    def equal(name: str, own: Sequence[float], traced: Array, size: Array) -> Check:
+        return _within(name, np.abs(np.array(own) - traced) / (1.0 + size), TOLERANCE)
+
+    for name, token in (("q", query), ("k", key), ("v", key)):
+        made = getattr(derivation.projections, name)
+        size = np.abs(made.x) @ np.abs(made.columns)
+        yield equal(name, made.vector, getattr(arrays, name)[head, token], size)
+    size = np.abs(arrays.k[head]) @ np.abs(derivation.dot.q)
+    yield equal("dot", derivation.dot.row, arrays.dot[head, query], size)
+    size = size / derivation.scale.divisor
+    yield equal("attn_scores", derivation.scale.row, arrays.attn_scores[head, query], size)
+    weights = np.array(derivation.softmax.weights)
+    if derivation.softmax.name == "softmax":
+        size = weights + _SCORE_ERROR * size.max()
+    elif derivation.softmax.name == "linear":
+        size = weights
+    yield equal("pattern", weights.tolist(), arrays.pattern[head, query], size)
+    size = size @ np.abs(arrays.v[head])
+    yield equal("z", derivation.z.total, arrays.z[head, query], size)
+    merged = np.abs(arrays.z[:, query])
+    merged[head] = size
+    size = merged.reshape(-1) @ np.abs(derivation.output.w_o)
+    yield equal("attn_out", derivation.output.attn_out, arrays.attn_out[query], size)
+    residual = derivation.output.residual
+    if residual is not None:
+        size = size / math.sqrt(residual.variance + LAYER_NORM_EPSILON)
+        yield equal("resid_post", residual.resid_post, arrays.resid_post[query], size)

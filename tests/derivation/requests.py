@@ -1,0 +1,47 @@
+"""Requests and places to derive, drawn at random."""
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from core import Mask, ModelSpec, Request, Switches
+
+settings.register_profile(
+    "derivation", derandomize=True, deadline=None, max_examples=60, database=None
+)
+DERIVATION = settings.get_profile("derivation")
+
+WORDS = ["a", "b", "the", "我", "カード", "ball", "👩", "|", "`x`", "*"]
+
+
+@st.composite
+def places(draw):
+    """A request with every switch drawn, and a layer, head, query and key in it."""
+    words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=20))
+    count, heads = len(words), draw(st.integers(1, 3))
+    layers, d_head = draw(st.integers(1, 3)), draw(st.integers(1, 10))
+    model = ModelSpec(layers, heads, heads * d_head, draw(st.integers(0, 2**64 - 1)))
+    window = draw(st.none() | st.integers(0, count))
+    blocked = draw(st.frozensets(st.integers(0, count - 1)))
+    switches = Switches(
+        Mask(draw(st.booleans()), window, blocked),
+        draw(st.booleans()),
+        draw(st.booleans()),
+        draw(st.floats(0.05, 20) | st.sampled_from([1e-12, 1e-150, 1e12])),
+        draw(st.sampled_from(["seeded", "identity"])),
+        draw(st.sampled_from(["softmax", "linear", "none"])),
+    )
+    place = (
+        draw(st.integers(0, layers - 1)),
+        draw(st.integers(0, heads - 1)),
+        draw(st.integers(0, count - 1)),
+        draw(st.integers(0, count - 1)),
+    )
+    return Request(" ".join(words), "spaces", model, switches), place
+
+
+def break_cell(array, *index, by=0.001):
+    """A copy of an array of a trace with one number changed."""
+    changed = np.array(array)
+    changed[index] += by
+    return changed

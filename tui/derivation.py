@@ -1,0 +1,125 @@
+"""A derivation as blocks of lines, a block a stage, for a screen, a shell or a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.derivation import STAGES, Check, Derivation
+from core.derive import PATTERN_CHECKS, TOLERANCE, self_check
+from core.types import Trace
+from tui.page import Page
+from tui.printed import Line
+from tui.stages import heading, stage_lines, title
+
+HEADING, CHECK = "heading", "check"
+WIDTH = 76
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The lines of one stage.
+
+    Attributes
+    ----------
+    stage : str
+        One of `STAGES`, or `HEADING` or `CHECK`.
+    title : str
+    lines : tuple of lines
+        A line is pieces of (text, role); a role is ``plain``, ``dim``, ``strong``, ``positive``,
+        ``negative`` or ``selected``.
+    """
+
+    stage: str
+    title: str
+    lines: tuple[Line, ...]
+
+
+def derivation_blocks(
+    trace: Trace, made: Derivation, precision: int, width: int = WIDTH
+) -> tuple[Block, ...]:
+    """A heading, a block for each of `STAGES` in order, and the self-check.
+
+    Parameters
+    ----------
+    trace : Trace
+    made : Derivation
+        Of this trace.
+    precision : int
+        Digits after the point.
+    width : int
+        Cells that lines are folded to; a column of numbers stays whole.
+    """
+    page = Page(trace, made, precision, width)
+    return (
+        Block(HEADING, page.title, tuple(heading(page))),
+        *(Block(stage, title(page, stage), tuple(stage_lines(page, stage))) for stage in STAGES),
+        Block(CHECK, "self-check", tuple(_checks(self_check(trace, made), page))),
+    )
+
+
+def reached(blocks: Sequence[Block], stage: str) -> tuple[Block, ...]:
+    """The blocks up to a stage; the self-check comes with the last."""
+    order = (HEADING, *STAGES, CHECK)
+    end = order.index(CHECK if stage == STAGES[-1] else stage)
+    return tuple(block for block in blocks if order.index(block.stage) <= end)
+
+
+def as_text(blocks: Sequence[Block]) -> Iterator[str]:
+    """Plain lines, with an empty one between blocks."""
+    for index, block in enumerate(blocks):
+        if index:
+            yield ""
+        yield block.title
+        yield from ("  " + text if text else "" for text in map(_text, block.lines))
+
+
+def as_markdown(blocks: Sequence[Block]) -> Iterator[str]:
+    """Headings, and the lines in code blocks, which keep the columns aligned."""
+    for index, block in enumerate(blocks):
+        lines = [_text(line) for line in block.lines]
+        runs = [len(run) for line in lines for run in re.findall("`+", line)]
+        fence = "`" * max(3, *(run + 1 for run in runs)) if runs else "```"
+        yield from ("",) * bool(index)
+        yield f"{'##' if index else '#'} {escaped(block.title)}"
+        yield ""
+        yield f"{fence}text"
+        yield from lines
+        yield fence
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown takes as it is, also in a cell of a table."""
+    return re.sub(r"([\\`*_{}\[\]<>#+\-!|~&$^])", r"\\\1", text)
+
+
+def _text(line: Line) -> str:
+    return "".join(text for text, _ in line)
+
+
+def _checks(checks: Sequence[Check], page: Page) -> Iterator[Line]:
+    """The facts about the pattern one by one, the steps of the derivation together."""
+    facts = [check for check in checks if check.name in PATTERN_CHECKS]
+    steps = [check for check in checks if check.name not in PATTERN_CHECKS]
+    for check in facts:
+        yield from _verdict(check.name, [check])
+    yield from _verdict("this arithmetic equals the trace", steps)
+    largest = max(check.difference for check in steps)
+    yield from page.note(
+        f"largest difference {largest:.1g} of 1 + the size of the terms; {TOLERANCE:g} is allowed"
+    )
+
+
+def _verdict(name: str, checks: Sequence[Check]) -> Iterator[Line]:
+    failed = [check.name for check in checks if not check.passed]
+    if not failed:
+        yield ((f"{name}  ", "plain"), ("ok", "positive"))
+    else:
+        aside = "" if failed == [name] else f" ({', '.join(failed)})"
+        worst = max(check.difference for check in checks)
+        yield (
+            (f"{name}  ", "plain"),
+            (f"FAILED{aside}", "negative"),
+            (f"  difference {worst:.1g}", "dim"),
+        )

@@ -1,0 +1,96 @@
+"""What all stages of a derivation are written with: names, columns, sums and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from core.derivation import Derivation, Sum, Vector
+from core.text import label
+from core.types import Trace
+from tui.labels import clip
+from tui.printed import (
+    EMPTY,
+    Column,
+    Line,
+    Piece,
+    by_sign,
+    chosen,
+    miss_note,
+    number,
+    plain,
+    product,
+    sum_note,
+    tabulate,
+    wrapped,
+)
+
+ROWS = 16  # of a table; more are cut, and said to be
+NAME_CELLS = 12
+INDENT = 2  # cells before a line where it is printed
+
+
+class Page:
+    """A derivation with what all of its blocks need."""
+
+    def __init__(self, trace: Trace, made: Derivation, precision: int, width: int) -> None:
+        self.trace, self.made, self.precision = trace, made, precision
+        self.width = width
+        self.query, self.key = self.name(made.query), self.name(made.key)
+        self.title = (
+            f"Derivation · layer {made.layer} · head {made.head}"
+            f" · query {self.query} → key {self.key}"
+        )
+
+    def name(self, index: int) -> str:
+        return f"{index} {clip(label(self.trace.tokens[index]), NAME_CELLS)}"
+
+    def note(self, text: str | None) -> Iterator[Line]:
+        if text:
+            yield from wrapped(text, "dim", self.width - INDENT)
+
+    def say(self, text: str) -> Iterator[Line]:
+        yield from wrapped(text, "plain", self.width - INDENT)
+
+    def table(self, first: Column, *groups: Sequence[Column]) -> Iterator[Line]:
+        yield from tabulate(first, groups, self.width - INDENT)
+
+    def column(self, name: str, values: Sequence[float]) -> Column:
+        return [(name, "dim"), *(plain(value, self.precision) for value in values)]
+
+    def more(self, shown: int, count: int, what: str) -> Iterator[Line]:
+        if count > shown:
+            yield from self.note(f"… {count - shown:,} more {what}")
+
+    def summed(
+        self, names: tuple[str, str, str, str], left: Vector, right: Sequence[float], total: Sum
+    ) -> Iterator[Line]:
+        """Two vectors, their products and the sum, with what rounding does to them.
+
+        Names are those of the rows, the two vectors and the sum.
+        """
+        p = self.precision
+        shown = chosen(total.terms, ROWS)
+        rest = len(total.terms) - len(shown)
+        first: list[Piece] = [(names[0], "dim"), *((str(i), "plain") for i in shown)]
+        one = [plain(left[i], p) for i in shown]
+        other = [plain(right[i], p) for i in shown]
+        terms = [by_sign(total.terms[i], p) for i in shown]
+        expected = [product(a[0], b[0], t[0]) for a, b, t in zip(one, other, terms, strict=True)]
+        note = miss_note("products", expected, [text for text, _ in terms])
+        empty = [EMPTY] * (1 + bool(rest))
+        if rest:
+            first.append((f"… {rest:,} more", "dim"))
+            terms.append(by_sign(total.rest(set(shown)), p))
+        result = number(total.total, p)
+        first.append((names[3], "strong"))
+        yield from self.table(
+            first,
+            [
+                [(names[1], "dim"), *one, *empty],
+                [(names[2], "dim"), *other, *empty],
+                [("product", "dim"), *terms, (result, "strong")],
+            ],
+        )
+        yield from self.note("shown: the largest products" if rest else None)
+        yield from self.note(note)
+        yield from self.note(sum_note([text for text, _ in terms], result))

@@ -1,0 +1,287 @@
+"""The stages of a derivation in lines: what is worked out, and what rounding does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from core.derivation import COMPONENT, STAGES, Sum
+from tui.labels import plural
+from tui.normalizing import key_names, normalizing, unless_masked
+from tui.page import ROWS, Page
+from tui.printed import (
+    Line,
+    Piece,
+    amount,
+    by_sign,
+    chosen,
+    division_note,
+    miss_note,
+    number,
+    product,
+    share,
+    sum_note,
+)
+from tui.scene import switches_in_words
+
+DIMS = 8  # of v side by side
+RANGES = 8
+
+
+def heading(page: Page) -> Iterator[Line]:
+    model, switches = page.trace.request.model, page.trace.request.switches
+    facts = [model.name, f"d_model {model.d_model}", f"d_head {model.d_head}"]
+    yield from page.note(" · ".join([*facts, *switches_in_words(switches, model.d_head)]))
+    digits = plural(page.precision, "digit")
+    yield from page.note(
+        f"Every number is worked out in full and rounded to {digits} only where it is printed."
+    )
+
+
+def _dims(count: int) -> list[Piece]:
+    return [("dim", "dim"), *((str(index), "plain") for index in range(min(count, ROWS)))]
+
+
+def _embedding(page: Page) -> Iterator[Line]:
+    rows = page.made.embedding
+    yield from page.table(
+        _dims(len(rows.query)),
+        [page.column(page.query, rows.query[:ROWS]), page.column(page.key, rows.key[:ROWS])],
+    )
+    yield from page.more(ROWS, len(rows.query), "dimensions")
+
+
+def _positions(page: Page) -> Iterator[Line]:
+    made, switches = page.made, page.trace.request.switches
+    resid_pre = made.positions.resid_pre
+    if made.layer:
+        yield from page.say(
+            f"Positions were added once, before layer 0. What enters layer {made.layer}"
+            f" (resid_pre) is what layer {made.layer - 1} gave:"
+        )
+        groups = [
+            [page.column(page.query, resid_pre.query[:ROWS])],
+            [page.column(page.key, resid_pre.key[:ROWS])],
+        ]
+        yield from page.table(_dims(len(resid_pre.query)), *groups)
+        yield from page.more(ROWS, len(resid_pre.query), "dimensions")
+        return
+    if not switches.positions:
+        yield from page.say("Positions are off: nothing is added.")
+    rows = made.positions.rows
+    groups = [
+        [
+            page.column(name, getattr(made.embedding, which)[:ROWS]),
+            page.column("+ position", getattr(rows, which)[:ROWS]),
+            page.column("resid_pre", getattr(resid_pre, which)[:ROWS]),
+        ]
+        for name, which in ((page.query, "query"), (page.key, "key"))
+    ]
+    yield from page.table(_dims(len(rows.query)), *groups)
+    yield from page.more(ROWS, len(rows.query), "dimensions")
+    sums = [
+        (amount(a[0]) + amount(b[0]), c[0])
+        for group in groups
+        for a, b, c in zip(*(column[1:] for column in group), strict=True)
+    ]
+    yield from page.note(miss_note("sums", [a for a, _ in sums], [b for _, b in sums]))
+
+
+def _projections(page: Page) -> Iterator[Line]:
+    made = page.made.projections
+    column = page.made.head * len(made.q.vector) + COMPONENT
+    yield from page.say(
+        f"q[{COMPONENT}] of {page.query}: resid_pre times column {column} of W_Q, term by term"
+    )
+    weights = made.q.columns[:, COMPONENT].tolist()
+    names = ("dim", "resid_pre", f"W_Q[·,{column}]", f"q[{COMPONENT}]")
+    yield from page.summed(names, made.q.x, weights, made.q.component)
+    yield ()
+    yield from page.say("The rest in the same way; k and v of the key, with W_K and W_V:")
+    d_head = len(made.q.vector)
+    yield from page.table(
+        [("i", "dim"), *_dims(d_head)[1:]],
+        *(
+            [page.column(name, part.vector[:ROWS])]
+            for name, part in (
+                (f"q({page.query})", made.q),
+                (f"k({page.key})", made.k),
+                (f"v({page.key})", made.v),
+            )
+        ),
+    )
+    yield from page.more(ROWS, d_head, "dimensions")
+
+
+def _dot(page: Page) -> Iterator[Line]:
+    dot = page.made.dot
+    names = ("i", f"q({page.query})", f"k({page.key})", "q·k")
+    yield from page.summed(names, dot.q, dot.k, dot.products)
+
+
+def _scale(page: Page) -> Iterator[Line]:
+    scale, p = page.made.scale, page.precision
+    d_head = page.trace.request.model.d_head
+    root = f"√{d_head}" if page.trace.request.switches.scale else f"(÷√{d_head} is off)"
+    divisor = share(scale.divisor, p)
+    yield from page.say(f"divisor  {root} × temperature {scale.temperature:g} = {divisor}")
+    dot, score = number(page.made.dot.products.total, p), number(scale.score, p)
+    yield (("score    ", "plain"), (f"{dot} ÷ {divisor} = ", "plain"), (score, "strong"))
+    yield from page.note(division_note(dot, divisor, score))
+    if page.made.softmax.name == "linear":
+        yield from page.note("The linear normalizer takes q and k; this score is not used.")
+
+
+def _mask(page: Page) -> Iterator[Line]:
+    mask = page.made.mask
+    may = mask.allowed[page.made.key]
+    yield from page.say(f"{page.query} may attend to {page.key}: {'yes' if may else 'no'}")
+    which = _ranges([key for key, allowed in enumerate(mask.allowed) if allowed])
+    yield from page.say(f"allowed keys: {which} ({mask.count:,} of {len(mask.allowed):,})")
+    if not mask.count:
+        yield from page.say("This query may attend to nothing: its weights and its z are all 0.")
+    elif mask.count < len(mask.allowed):
+        yield from page.note("A masked key takes no part in the row; its weight is exactly 0.")
+
+
+def _ranges(keys: Sequence[int]) -> str:
+    """``0–3, 5``; many are cut."""
+    found: list[list[int]] = []
+    for key in keys:
+        if found and found[-1][1] == key - 1:
+            found[-1][1] = key
+        else:
+            found.append([key, key])
+    words = [str(a) if a == b else f"{a}–{b}" for a, b in found[:RANGES]]
+    if len(found) > RANGES:
+        left = sum(b - a + 1 for a, b in found[RANGES:])
+        words.append(f"… {left:,} more")
+    return ", ".join(words) or "none"
+
+
+def _z(page: Page) -> Iterator[Line]:
+    made, weights, p = page.made.z, page.made.softmax.weights, page.precision
+    printed = number if page.made.softmax.name == "none" else share
+    shown = chosen(weights, ROWS, page.made.key)
+    rest = len(weights) - len(shown)
+    dims = range(min(len(made.total), DIMS))
+    cells = [(printed(weights[i], p), "plain") for i in shown]
+    weight = [("weight", "dim"), *unless_masked(page, shown, cells)]
+    yield from page.table(
+        key_names(page, shown, "", 0)[:-1],
+        [weight],
+        *([page.column(f"v[{d}]", [made.v[i][d] for i in shown])] for d in dims),
+    )
+    yield ()
+    yield from page.say("weight × v, added up over the keys:")
+    columns, notes = [], []
+    for d in dims:
+        terms = Sum(tuple(row[d] for row in made.terms), made.total[d])
+        column = unless_masked(page, shown, [by_sign(terms.terms[i], p) for i in shown])
+        column += [by_sign(terms.rest(set(shown)), p)] * bool(rest)
+        total = number(terms.total, p)
+        columns.append([[(f"z[{d}]", "dim"), *column, (total, "strong")]])
+        notes.append(sum_note([text for text, _ in column], total, f"z[{d}]: printed terms"))
+    yield from page.table(key_names(page, shown, "z", rest), *columns)
+    yield from page.more(DIMS, len(made.total), "dimensions of v and z")
+    if rest:
+        yield from page.note("shown: the keys with the largest weights, and the selected key")
+    yield from page.note(_term_note(page, shown, weights))
+    for note in notes:
+        yield from page.note(note)
+
+
+def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> str | None:
+    """Whether weight × v misses, worked out from the digits of the table above."""
+    made, p = page.made.z, page.precision
+    printed = number if page.made.softmax.name == "none" else share
+    expected, terms = [], []
+    for i in (i for i in shown if page.made.mask.allowed[i]):
+        for d in range(min(len(made.total), DIMS)):
+            terms.append(number(made.terms[i][d], p))
+            expected.append(product(printed(weights[i], p), number(made.v[i][d], p), terms[-1]))
+    return miss_note("products", expected, terms)
+
+
+def _output(page: Page) -> Iterator[Line]:
+    output, heads = page.made.output, page.trace.request.model.heads
+    d_head = len(page.made.z.total)
+    start = page.made.head * d_head
+    yield from page.say(
+        f"The z of all {plural(heads, 'head')} side by side (this head's are {start} to"
+        f" {start + d_head - 1}), times column {COMPONENT} of W_O:"
+    )
+    names = ("dim", "merged z", f"W_O[·,{COMPONENT}]", f"attn_out[{COMPONENT}]")
+    column = output.w_o[:, COMPONENT].tolist()
+    yield from page.summed(names, output.merged, column, output.component)
+    yield ()
+    yield from page.say("The rest in the same way:")
+    cells = (
+        [[(str(i), "dim"), by_sign(x, page.precision)]]
+        for i, x in enumerate(output.attn_out[:ROWS])
+    )
+    yield from page.table([("dim", "dim"), ("attn_out", "strong")], *cells)
+    yield from page.more(ROWS, len(output.attn_out), "dimensions")
+    yield from _residual(page)
+
+
+def _residual(page: Page) -> Iterator[Line]:
+    residual, p = page.made.output.residual, page.precision
+    if residual is None:
+        return
+    yield ()
+    yield from page.say(
+        f"Add & Norm: resid_pre + attn_out, minus the mean {number(residual.mean, p)}, divided by"
+        f" √(variance {share(residual.variance, p)} + 0.00001), enters layer"
+        f" {page.made.layer + 1}:"
+    )
+    columns = [
+        page.column("resid_pre", page.made.positions.resid_pre.query[:ROWS]),
+        page.column("+ attn_out", page.made.output.attn_out[:ROWS]),
+        page.column("= added", residual.added[:ROWS]),
+    ]
+    normed = page.column("resid_post", residual.resid_post[:ROWS])
+    yield from page.table(_dims(len(residual.added)), [*columns, normed])
+    yield from page.more(ROWS, len(residual.added), "dimensions")
+    texts = [[text for text, _ in column[1:]] for column in columns]
+    expected = [amount(a) + amount(b) for a, b, _ in zip(*texts, strict=True)]
+    yield from page.note(miss_note("sums", expected, texts[2]))
+
+
+_WRITERS: dict[str, Callable[[Page], Iterator[Line]]] = {
+    "embedding": _embedding,
+    "positions": _positions,
+    "projections": _projections,
+    "dot": _dot,
+    "scale": _scale,
+    "mask": _mask,
+    "softmax": normalizing,
+    "z": _z,
+    "output": _output,
+}
+
+
+def title(page: Page, stage: str) -> str:
+    """The number of a stage, its name, and what it is about."""
+    query, key = page.query, page.key
+    divided = "÷ √d_head × temperature"
+    names = {
+        "embedding": f"embedding: the rows of {query} and {key}",
+        "positions": "positions: what enters the layer",
+        "projections": f"projections: q of {query}, k and v of {key}",
+        "dot": f"dot: q({query}) · k({key})",
+        "scale": f"scale: {divided}",
+        "mask": f"mask: what {query} may attend to",
+        "softmax": {
+            "softmax": f"softmax: the row of {query}",
+            "linear": f"linear normalizer: the row of {query}",
+            "none": f"no normalizer: the row of {query}",
+        }[page.made.softmax.name],
+        "z": f"z: the weights of {query} against the rows of v",
+        "output": "output: heads merged, times W_O",
+    }
+    return f"{STAGES.index(stage) + 1} {names[stage]}"
+
+
+def stage_lines(page: Page, stage: str) -> Iterator[Line]:
+    """The lines of one of `STAGES`."""
+    return _WRITERS[stage](page)

@@ -1,0 +1,202 @@
+"""A row of a head as an exercise on paper, and its answers, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from core.derivation import Derivation
+from core.derive import derive, feature
+from core.errors import SettingError
+from core.text import label
+from core.types import Trace
+from tui.derivation import escaped
+from tui.labels import MASKED
+from tui.printed import number, share, sum_note
+
+BLANK = "____"
+MAX_TOKENS = 16
+MAX_D_HEAD = 16
+ANSWERS = "Answers"
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # a header and rows
+
+
+def worksheet(trace: Trace, layer: int, head: int, query: int, precision: int) -> Iterator[str]:
+    """An exercise with blanks, a page break, and the answers.
+
+    Raises
+    ------
+    SettingError
+        There is more than a person works out by hand, or a number names what is not there.
+    """
+    _check_size(trace)
+    made = derive(trace, layer, head, query, query)
+    sheet = _Sheet(trace, made, precision)
+    return sheet.lines()
+
+
+def _check_size(trace: Trace) -> None:
+    count, d_head = len(trace.tokens), trace.request.model.d_head
+    if count > MAX_TOKENS:
+        raise SettingError(
+            f"{count:,} tokens are more than a worksheet holds ({MAX_TOKENS})",
+            "use a shorter text",
+        )
+    if d_head > MAX_D_HEAD:
+        raise SettingError(
+            f"d_head {d_head:,} is more than a worksheet holds ({MAX_D_HEAD})",
+            "use more heads or a smaller d_model",
+        )
+
+
+class _Sheet:
+    """One exercise; every answer is also a blank."""
+
+    def __init__(self, trace: Trace, made: Derivation, precision: int) -> None:
+        self._trace, self._made, self._precision = trace, made, precision
+        self._names = [f"{i} {escaped(label(token))}" for i, token in enumerate(trace.tokens)]
+        self._query = self._names[made.query]
+
+    def lines(self) -> Iterator[str]:
+        made = self._made
+        yield f"# Attention by hand: layer {made.layer}, head {made.head}, query {self._query}"
+        yield ""
+        yield from self._given()
+        yield ""
+        yield "## Work out"
+        yield ""
+        yield "The weight of a key that may not be attended is 0, and it takes no part in the sum."
+        yield ""
+        yield from self._steps(blank=True)
+        yield ""
+        yield "---"
+        yield ""
+        yield f"## {ANSWERS}"
+        yield ""
+        yield (
+            f"Every answer was worked out with all digits and rounded to {self._precision} only"
+            " here. With the printed digits yours may differ in the last ones."
+        )
+        yield ""
+        yield from self._steps(blank=False)
+
+    def _given(self) -> Iterator[str]:
+        trace, made = self._trace, self._made
+        switches, d_head = trace.request.switches, trace.request.model.d_head
+        yield "## Given"
+        yield ""
+        yield f"- d\\_head = {d_head}"
+        yield f"- scaling by √{d_head}: {'on' if switches.scale else 'off'}"
+        yield f"- temperature: {switches.temperature:g}"
+        yield f"- mask: {escaped(switches.mask.name)}"
+        yield f"- normalizer: {switches.normalizer}"
+        yield ""
+        yield f"q of {self._query}:"
+        yield ""
+        yield from _table(self._vectors("q", [""], [made.dot.q]))
+        for name in ("k", "v"):
+            yield ""
+            yield f"{name} of every key:"
+            yield ""
+            rows = getattr(trace.layers[made.layer], name)[made.head].tolist()
+            may = [["no", "yes"][allowed] for allowed in made.mask.allowed]
+            table = self._vectors(name, self._names, rows)
+            yield from _table(table if name == "v" else _with_column(table, "may be attended", may))
+
+    def _vectors(self, name: str, rows: Sequence[str], values: Sequence[Sequence[float]]) -> Table:
+        header = ["", *(f"{name}\\[{i}\\]" for i in range(len(values[0])))]
+        cells = [[number(x, self._precision).strip() for x in row] for row in values]
+        return header, [[row, *line] for row, line in zip(rows, cells, strict=True)]
+
+    def _steps(self, blank: bool) -> Iterator[str]:
+        """The steps from q·k to z, with blanks or with answers."""
+        made, p = self._made, self._precision
+
+        def cell(text: str) -> str:
+            return BLANK if blank else text.strip()
+
+        yield f"divisor, {self._divisor_words()}: {cell(share(made.scale.divisor, p))}"
+        yield ""
+        if made.softmax.name == "softmax":
+            top = MASKED if made.softmax.top is None else number(made.softmax.top, p)
+            yield f"largest score that may be attended: {cell(top)}"
+            yield ""
+        if made.softmax.name == "linear":
+            yield f"φ(x) is x + 1 above 0 and e^x below; φ(q) = {cell(self._features(made.dot.q))}"
+            yield ""
+        columns = self._columns()
+        rows = [
+            [name, *(cell(column[i]) for column in columns.values())]
+            for i, name in enumerate(self._names)
+        ]
+        yield from _table((["key", *columns], rows))
+        yield ""
+        if made.softmax.name != "none":
+            yield f"sum of the row: {cell(share(made.softmax.parts.total, p))}"
+            yield ""
+        z = [cell(number(x, p)) for x in made.z.total]
+        yield "z, the rows of v by their weights, added up:"
+        yield ""
+        yield from _table((["", *(f"z\\[{i}\\]" for i in range(len(z)))], [["", *z]]))
+        if not blank:
+            yield from self._notes(columns)
+
+    def _columns(self) -> dict[str, list[str]]:
+        """What is asked for of each key, by its header."""
+        made, p = self._made, self._precision
+        allowed = made.mask.allowed
+        linear = made.softmax.name == "linear"
+        printed = number if made.softmax.name == "none" else share
+
+        def row(values: Sequence[float], text: str) -> list[str]:
+            pairs = zip(values, allowed, strict=True)
+            return [printed(value, p) if may else text for value, may in pairs]
+
+        columns = {
+            "q·k": [number(x, p) for x in made.dot.row],
+            "score = q·k ÷ divisor": [number(x, p) for x in made.scale.row],
+        }
+        if linear:
+            keys = self._trace.layers[made.layer].k[made.head].tolist()
+            columns = {
+                "φ(k)": [self._features(k) for k in keys],
+                "similarity = φ(q)·φ(k)": row(made.softmax.parts.terms, MASKED),
+            }
+        elif made.softmax.name == "softmax":
+            columns["e^(score − largest)"] = row(made.softmax.parts.terms, MASKED)
+        columns["weight"] = row(made.softmax.weights, "0")
+        return columns
+
+    def _features(self, vector: Sequence[float]) -> str:
+        return ", ".join(share(feature(x), self._precision) for x in vector)
+
+    def _divisor_words(self) -> str:
+        switches, d_head = self._trace.request.switches, self._trace.request.model.d_head
+        words = [f"√{d_head}"] if switches.scale else []
+        return " × ".join([*words, f"temperature {switches.temperature:g}"])
+
+    def _notes(self, columns: dict[str, list[str]]) -> Iterator[str]:
+        """What rounding does to the row's sums."""
+        softmax, p = self._made.softmax, self._precision
+        if softmax.name == "none" or not self._made.mask.count:
+            return
+        names = list(columns)
+        sums = ((names[-2], share(softmax.parts.total, p)), (names[-1], share(1.0, p)))
+        for name, total in sums:
+            note = sum_note(columns[name], total, f"{name}: the printed numbers")
+            if note:
+                yield ""
+                yield f"{note}."
+
+
+def _with_column(table: Table, name: str, cells: Sequence[str]) -> Table:
+    header, rows = table
+    return [*header, name], [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
+
+
+def _table(table: Table) -> Iterator[str]:
+    header, rows = table
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
