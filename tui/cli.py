@@ -32,7 +32,7 @@ from tui.options import (
     precision,
     shared,
 )
-from tui.terminal import check_terminal, prepare_environment
+from tui.terminal.checks import check_terminal, prepare_environment
 
 if TYPE_CHECKING:
     from core.types import Trace
@@ -103,7 +103,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     check(view)
 
     from tui.app import AttnApp
-    from tui.driver import run_app
+    from tui.terminal.driver import run_app
 
     sys.exit(run_app(AttnApp(view, theme=theme)))
 
@@ -138,8 +138,8 @@ def show(
     check_format(format, derive, options["key"])
     view, result = _traced(words, options)
 
-    from tui.show import derivation_lines, formatted
-    from tui.table import Part
+    from tui.printing.show import derivation_lines, formatted
+    from tui.printing.table import Part
 
     if derive:
         _write(derivation_lines(result, view, format), output)
@@ -165,7 +165,7 @@ def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> Non
     """Trace the text and make an exercise of one row."""
     view, result = _traced(words, options)
 
-    from tui.worksheet import worksheet as lines
+    from tui.printing.worksheet import worksheet as lines
 
     _write(lines(result, view.layer, view.head, view.query, view.precision), output)
 
@@ -267,7 +267,7 @@ def _traced(words: tuple[str, ...], options: dict[str, Any]) -> tuple[View, Trac
 
 def _write(lines: Iterable[str], output: str | None) -> None:
     """Write to a file, or to standard output."""
-    from tui.show import write, write_file
+    from tui.printing.show import write, write_file
 
     if output in (None, "-"):
         write(lines, sys.stdout)

@@ -146,7 +146,7 @@ def test_the_explorer_opens_what_was_asked_for(monkeypatch):
     app = types.SimpleNamespace(AttnApp=lambda view, theme: (view, theme))
     driver = types.SimpleNamespace(run_app=lambda app: opened.append(app) or 7)
     monkeypatch.setitem(sys.modules, "tui.app", app)
-    monkeypatch.setitem(sys.modules, "tui.driver", driver)
+    monkeypatch.setitem(sys.modules, "tui.terminal.driver", driver)
     monkeypatch.setattr(cli, "check_terminal", lambda: None)
     with pytest.raises(SystemExit) as exited:
         cli.main(["a b", "--key", "1", "--theme", "nord", "--vector", "q"])

@@ -13,8 +13,8 @@ from core import Mask, ModelSpec, Request, Switches, run
 from core.text import label
 from tests.cli.command import attn_tui
 from tests.core.small_tokenizers import bert_tokenizer
-from tui.show import csv_lines, json_lines
-from tui.table import Part
+from tui.printing.show import csv_lines, json_lines
+from tui.printing.table import Part
 
 MATRICES = ["q", "k", "v", "dot", "attn_scores", "pattern", "z"]
 MASKED = Mask(causal=True, blocked=frozenset({0}))
@@ -224,7 +224,7 @@ def test_csv_labels_are_quoted_and_safe():
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_output_comes_in_pieces(form):
     """A trace of many tokens never becomes one string."""
-    from tui.show import formatted
+    from tui.printing.show import formatted
 
     trace = run(Request("a " * 200, model=ModelSpec(heads=2, d_model=4)))
     pieces = list(formatted(trace, form, Part(), 3, None))

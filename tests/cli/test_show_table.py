@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from core import Mask, ModelSpec, Request, Switches, run
 from tests.cli.command import ATTN_TUI, attn_tui, environment
 from tui.labels import weight
-from tui.table import Part, PatternRows, table_lines
+from tui.printing.table import Part, PatternRows, table_lines
 
 
 def lines(text, part=None, precision=3, width=None, model=None, **switches):

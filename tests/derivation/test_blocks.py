@@ -12,8 +12,8 @@ from core import Mask, ModelSpec, Request, Switches, run
 from core.derivation import STAGES
 from core.derive import derive
 from tests.derivation.requests import DERIVATION, places
-from tui.derivation import CHECK, HEADING, as_markdown, as_text, derivation_blocks, reached
-from tui.printed import amount, chosen, miss_note, product, quotient, sum_note
+from tui.printing.derivation import CHECK, HEADING, as_markdown, as_text, derivation_blocks, reached
+from tui.printing.printed import amount, chosen, miss_note, product, quotient, sum_note
 
 ROLES = {"plain", "dim", "strong", "positive", "negative", "selected"}
 NUMBER = re.compile(r"<?[+-]?\d+\.\d+(?:e[+-]\d+)?")

@@ -8,7 +8,7 @@ from hypothesis import given
 from core import Mask, ModelSpec, Request, Switches, run
 from core.errors import SettingError
 from tests.derivation.requests import DERIVATION, places
-from tui.worksheet import ANSWERS, worksheet
+from tui.printing.worksheet import ANSWERS, worksheet
 
 
 def sheet(text="The ball is blue", query=3, precision=3, model=None, **switches):

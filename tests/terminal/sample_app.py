@@ -3,7 +3,7 @@
 import sys
 import time
 
-from tui.terminal import check_terminal, prepare_environment
+from tui.terminal.checks import check_terminal, prepare_environment
 
 if __name__ == "__main__":
     trouble = check_terminal()
@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Input, Static
 
-from tui import driver
+from tui.terminal import driver
 
 
 class SampleApp(App[None]):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.terminal.pty_session import PtySession
-from tui.controls import reveal
+from tui.terminal.controls import reveal
 
 SAMPLE = [sys.executable, "-m", "tests.terminal.sample_app"]
 READY = "size 80x24"

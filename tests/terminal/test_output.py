@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.output import SgrCompressor
+from tui.terminal.output import SgrCompressor
 
 RESET = "\x1b[0m"
 SIZE = (12, 5)

@@ -5,8 +5,8 @@ import select
 
 import pytest
 
-from tui.controls import carrier, reveal
-from tui.streams import InputDecoder, TerminalFile
+from tui.terminal.controls import carrier, reveal
+from tui.terminal.streams import InputDecoder, TerminalFile
 
 
 @pytest.mark.parametrize(

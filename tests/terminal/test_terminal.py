@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.terminal.pty_session import PtySession
-from tui.terminal import prepare_environment
+from tui.terminal.checks import prepare_environment
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = [sys.executable, "-m", "tests.terminal.sample_app"]
 CHECK = [
     sys.executable,
     "-c",
-    "import os, sys; from tui.terminal import check_terminal; t = check_terminal();"
+    "import os, sys; from tui.terminal.checks import check_terminal; t = check_terminal();"
     "os.write(int(sys.argv[1]), (t or 'fine').encode())",
 ]
 

@@ -27,7 +27,7 @@ from tests.tui.helpers import (
     shown_text,
     view_of,
 )
-from tui.controls import conceal, draw, reveal
+from tui.terminal.controls import conceal, draw, reveal
 from tui.widgets.bars import Status
 
 FAMILY = "👩‍👩‍👧"

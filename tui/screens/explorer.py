@@ -24,11 +24,11 @@ from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
 from tui.choices import PANES
-from tui.compositor import SpansCompositor
 from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX, Hint
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
 from tui.state import QUICK_CHARACTERS, Explorer, is_quick
+from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.lines import Lines

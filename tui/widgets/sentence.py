@@ -10,7 +10,7 @@ from textual.reactive import var
 from textual.strip import Strip
 from textual.widgets import TextArea
 
-from tui.controls import conceal, draw, reveal
+from tui.terminal.controls import conceal, draw, reveal
 
 
 class Sentence(TextArea):

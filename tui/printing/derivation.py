@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from core.derivation import STAGES, Check, Derivation
 from core.derive import PATTERN_CHECKS, TOLERANCE, self_check
 from core.types import Trace
-from tui.page import Page
-from tui.printed import Line
-from tui.stages import heading, stage_lines, title
+from tui.printing.page import Page
+from tui.printing.printed import Line
+from tui.printing.stages import heading, stage_lines, title
 
 HEADING, CHECK = "heading", "check"
 WIDTH = 76

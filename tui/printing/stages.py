@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.derivation import COMPONENT, STAGES, Sum
 from tui.labels import plural
-from tui.normalizing import key_names, normalizing, unless_masked
-from tui.page import ROWS, Page
-from tui.printed import (
+from tui.printing.normalizing import key_names, normalizing, unless_masked
+from tui.printing.page import ROWS, Page
+from tui.printing.printed import (
     Line,
     Piece,
     amount,

@@ -8,7 +8,7 @@ from core.derivation import Derivation, Sum, Vector
 from core.text import label
 from core.types import Trace
 from tui.labels import clip
-from tui.printed import (
+from tui.printing.printed import (
     EMPTY,
     Column,
     Line,

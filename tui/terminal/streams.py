@@ -7,8 +7,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Final
 
-from tui.controls import carrier
-from tui.output import SgrCompressor
+from tui.terminal.controls import carrier
+from tui.terminal.output import SgrCompressor
 
 PASTE_START: Final = "\x1b[200~"
 PASTE_END: Final = "\x1b[201~"

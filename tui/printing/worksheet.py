@@ -9,9 +9,9 @@ from core.derive import derive, feature
 from core.errors import SettingError
 from core.text import label
 from core.types import Trace
-from tui.derivation import escaped
 from tui.labels import MASKED
-from tui.printed import number, share, sum_note
+from tui.printing.derivation import escaped
+from tui.printing.printed import number, share, sum_note
 
 BLANK = "____"
 MAX_TOKENS = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core.derivation import Normalizer, Sum
-from tui.page import ROWS, Page
-from tui.printed import (
+from tui.printing.page import ROWS, Page
+from tui.printing.printed import (
     EMPTY,
     NO_NUMBER,
     Column,

@@ -20,9 +20,9 @@ from core.derive import derive
 from core.errors import AttnError
 from core.text import is_unseen, label
 from core.types import Array, BoolArray, LayerTrace, Trace
-from tui.derivation import as_markdown, as_text, derivation_blocks
+from tui.printing.derivation import as_markdown, as_text, derivation_blocks
+from tui.printing.table import Part, table_lines
 from tui.scene import View
-from tui.table import Part, table_lines
 
 SCHEMA = 1
 COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"

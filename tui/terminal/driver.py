@@ -15,8 +15,8 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from tui.leaving import Deadline, ImpatientExecutor, SignalWatch, end_if_threads_linger
-from tui.streams import InputDecoder, TerminalFile, write_all
+from tui.terminal.leaving import Deadline, ImpatientExecutor, SignalWatch, end_if_threads_linger
+from tui.terminal.streams import InputDecoder, TerminalFile, write_all
 
 SCREEN: Final = 2  # Textual paints on error output
 HANGUP_CODE: Final = 128 + signal.SIGHUP

@@ -1,0 +1,1 @@
+"""Traces as text: tables, JSON, CSV, derivations and worksheets; no textual."""

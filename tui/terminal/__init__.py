@@ -1,0 +1,1 @@
+"""The terminal: what it needs, what it sends, what it is sent, and how to leave it."""
