@@ -8,19 +8,6 @@ from dataclasses import dataclass
 
 from core.types import Array
 
-# In order; each is also the name of its part of a Derivation. "softmax" holds whichever normalizer
-# is switched on.
-STAGES = (
-    "embedding",
-    "positions",
-    "projections",
-    "dot",
-    "scale",
-    "mask",
-    "softmax",
-    "z",
-    "output",
-)
 COMPONENT = 0  # the component of q, k, v and of attn_out that is shown with its terms
 
 Vector = tuple[float, ...]

@@ -2,3 +2,16 @@
 
 PROJECTIONS = ("seeded", "identity")
 NORMALIZERS = ("softmax", "linear", "none")
+# Of a derivation, in order; each is also the name of its part. "softmax" holds whichever normalizer
+# is switched on.
+STAGES = (
+    "embedding",
+    "positions",
+    "projections",
+    "dot",
+    "scale",
+    "mask",
+    "softmax",
+    "z",
+    "output",
+)

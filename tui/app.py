@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
@@ -23,6 +24,15 @@ def explorer_commands() -> type[Provider]:
     from tui.palette import ExplorerCommands
 
     return ExplorerCommands
+
+
+def collect_garbage_again() -> None:
+    """End the pause of the garbage collector that the command line began for a quick start.
+
+    What is there now stays for good, so no later collection looks at it.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 class AttnApp(App[None]):
@@ -61,6 +71,7 @@ class AttnApp(App[None]):
         return ExplorerScreen(self._view, self._palette())
 
     def on_mount(self) -> None:
+        self.call_after_refresh(collect_garbage_again)
         self.theme_changed_signal.subscribe(self, self._recolour)
 
     def _checked(self, name: str) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from core.errors import AttnError
+from core.names import STAGES
 from tui.choices import DEFAULT_ZOOM, PANES, VECTORS, ZOOMS
 from tui.options import (
     FORMATS,
@@ -84,6 +85,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @choice("--pane", "Pane to start in.", PANES, "weights")
 @choice("--vector", "Vector to look at.", VECTORS, "attn_out")
 @choice("--zoom", "Width of a cell of the matrix.", tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM))
+@choice("--stage", "Last stage that the derivation shows.", STAGES, STAGES[-1])
 @precision
 @click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord.")
 @click.option(

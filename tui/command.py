@@ -78,7 +78,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     yield "--block", _listed(switches.mask), _listed(usual_switches.mask)
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):
         yield _option(name), getattr(switches, name), getattr(usual_switches, name)
-    for name in ("layer", "head", "query", "key", "pane", "vector", "zoom", "precision"):
+    for name in ("layer", "head", "query", "key", "pane", "vector", "zoom", "stage", "precision"):
         yield _option(name), getattr(view, name), getattr(plain, name)
 
 

@@ -55,6 +55,9 @@ LOOK = (
     Key("2", "2", "pane('weights')", "weights of the query, head beside head"),
     Key("3", "3", "pane('matrix')", "matrix of the head, queries × keys"),
     Key("4", "4", "pane('vectors')", "vectors of the query"),
+    Key("5,d", "5 d", "pane('derivation')", "derivation: every number by hand"),
+    Key("space", "space", "stage(1)", "next stage of the derivation, or the first"),
+    Key("b", "b", "stage(-1)", "stage before"),
     Key("v", "v", "cycle('vector',1)", "next vector"),
     Key("V", "V", "cycle('vector',-1)", "vector before"),
     Key("z", "z", "cycle('zoom',1)", "wider matrix cells, more digits"),
@@ -76,6 +79,8 @@ CHANGE = (
 )
 PROGRAM = (
     Key("y", "y", "copy", "copy the command that reopens this view"),
+    Key("c", "c", "copy_derivation('text')", "copy the derivation as text"),
+    Key("C", "C", "copy_derivation('markdown')", "copy the derivation as Markdown"),
     Key("question_mark,f1", "? F1", "help", "this help"),
     Key("ctrl+p", "^p", "app.command_palette", "search heads, layers, tokens, examples"),
     Key("q,ctrl+q", "q ^q", "app.quit", "quit"),
@@ -97,6 +102,7 @@ _ALL = (
     Hint("[ ]", "layer", "right_square_bracket"),
     Hint("e", "edit", "e"),
     Hint("tab", "pane", "tab"),
+    Hint("d", "derive", "d"),
     Hint("m", "mask", "m"),
     Hint("s", "scale", "s"),
     Hint("p", "positions", "p"),
@@ -117,6 +123,15 @@ MATRIX = (
     Hint(", .", "head", "full_stop"),
     Hint("z", "zoom", "z"),
     *(hint for hint in _ALL if hint.key != "z"),
+)
+DERIVATION = (
+    Hint("space", "next stage", "space"),
+    Hint("b", "back", "b"),
+    Hint("↑↓", "query", "down"),
+    Hint("←→", "key", "right"),
+    Hint(", .", "head", "full_stop"),
+    Hint("c", "copy", "c"),
+    *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
 )
 EDITING = (
     Hint("esc", "done", "escape"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv", "markdown")
-PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom")
+PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom", "stage")
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.names import STAGES
 from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trace
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
@@ -25,6 +26,8 @@ class View:
         The selected one of `VECTORS`.
     zoom : int
         Width of a matrix cell, one of `ZOOMS`.
+    stage : str
+        The last one of `STAGES` that the derivation shows.
     """
 
     request: Request = Request(EXAMPLE)
@@ -36,6 +39,7 @@ class View:
     pane: str = "weights"
     vector: str = "attn_out"
     zoom: int = DEFAULT_ZOOM
+    stage: str = STAGES[-1]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

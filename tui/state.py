@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from core.errors import AttnError, SettingError
+from core.errors import AttnError, BudgetError, SettingError
+from core.names import STAGES
 from core.runner import check_model, check_switches, trace
+from core.text import visible
 from core.tokenization import open_tokenizer
 from core.types import Mask, Request, Tokens, Trace
 from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
 from tui.scene import Scene, View
+
+Result = TypeVar("Result")
 
 TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DEFAULT_WINDOW = 2
@@ -151,13 +156,11 @@ class Explorer:
         self.select(**{name: getattr(self.view, name) + by})
 
     def cycle(self, name: str, by: int) -> None:
-        """Go round the panes or the vectors, or along the zooms."""
-        if name == "zoom":
-            index = ZOOMS.index(self.view.zoom) + by
-            self.select(zoom=ZOOMS[max(0, min(index, len(ZOOMS) - 1))])
-            return
-        names = PANES if name == "pane" else VECTORS
-        self.select(**{name: names[(names.index(getattr(self.view, name)) + by) % len(names)]})
+        """Go round the panes, the vectors or the stages, or along the zooms."""
+        values = {"pane": PANES, "vector": VECTORS, "stage": STAGES, "zoom": ZOOMS}[name]
+        place = values.index(getattr(self.view, name)) + by
+        place = max(0, min(place, len(values) - 1)) if name == "zoom" else place % len(values)
+        self.select(**{name: values[place]})
 
     # Switching: requests for another trace.
 
@@ -218,3 +221,16 @@ def is_quick(request: Request, tokens: Tokens) -> bool:
         and weights <= QUICK_WEIGHTS
         and weights * count <= QUICK_PRODUCTS
     )
+
+
+def attempt(work: Callable[[], Result]) -> Result | AttnError:
+    """What `work` gives, or why it gives nothing."""
+    try:
+        return work()
+    except AttnError as error:
+        return error
+    except MemoryError:
+        return BudgetError("this machine has no memory left", "use a shorter text")
+    except Exception as error:  # a fault of ours: one sentence must not end the session
+        what = f"unexpected {type(error).__name__}: {visible(str(error))}"
+        return AttnError(what, "change the sentence or a switch, and report what you did")

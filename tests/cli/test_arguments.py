@@ -78,7 +78,7 @@ def test_blocked_keys():
 
 def test_show_and_the_explorer_share_their_options():
     own = {"--help", "--format", "--output", "--derive"}
-    explorer = {"--pane", "--vector", "--zoom", "--theme", "--version", "--help"}
+    explorer = {"--pane", "--vector", "--zoom", "--stage", "--theme", "--version", "--help"}
 
     def names(command):
         return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import Mask, ModelSpec, Request, Switches, run
 from core.errors import TextError
-from core.names import NORMALIZERS, PROJECTIONS
+from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.text import visible
 from tui import cli
 from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
@@ -80,6 +80,7 @@ VIEWS = st.builds(
     st.sampled_from(PANES),
     st.sampled_from(VECTORS),
     st.sampled_from(ZOOMS),
+    st.sampled_from(STAGES),
 )
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from core import Mask, ModelSpec, Request, Switches, run
-from core.derivation import STAGES
 from core.derive import derive
+from core.names import STAGES
 from tests.derivation.requests import DERIVATION, places
 from tui.printing.derivation import CHECK, HEADING, as_markdown, as_text, derivation_blocks, reached
 from tui.printing.printed import amount, chosen, miss_note, product, quotient, sum_note

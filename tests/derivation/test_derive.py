@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 
 from core import Mask, ModelSpec, Request, Switches, run
-from core.derivation import STAGES, Derivation
+from core.derivation import Derivation
 from core.derive import derive, self_check
 from core.errors import SettingError
+from core.names import STAGES
 from tests.derivation.requests import DERIVATION, break_cell, places
 
 BALL = Request("The ball is blue")

@@ -15,9 +15,7 @@ def cells(screen):
     return [[screen.buffer[y][x] for x in range(SIZE[0])] for y in range(SIZE[1])]
 
 
-@pytest.mark.parametrize(
-    "text", ["The black cat drank the milk", "我想吃 酸菜鱼 cafe\u0301 milk"]
-)
+@pytest.mark.parametrize("text", ["The black cat drank the milk", "我想吃 酸菜鱼 cafe\u0301 milk"])
 async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
     console = Console(color_system="truecolor", force_terminal=True)
     ours, theirs = (pyte.Screen(*SIZE) for _ in range(2))

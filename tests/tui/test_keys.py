@@ -60,6 +60,9 @@ VIEW = {
         ("2", {"pane": "weights"}),
         ("3", {"pane": "matrix"}),
         ("4", {"pane": "vectors"}),
+        ("5 d", {"pane": "derivation"}),
+        ("space", {"pane": "derivation", "stage": "embedding"}),
+        ("b", {"pane": "derivation", "stage": "z"}),
         ("v", {"vector": "v"}),
         ("V", {"vector": "q"}),
         ("z", {"zoom": 7}),
@@ -82,7 +85,7 @@ SWITCHES = {
 }
 # Keys whose effect is no field: each has a test of its own below.
 OTHERS = {
-    *("pageup", "pagedown", "e", "i", "escape", "y", "question_mark", "f1"),
+    *("pageup", "pagedown", "e", "i", "escape", "y", "c", "C", "question_mark", "f1"),
     *("ctrl+p", "q", "ctrl+q"),
 }
 

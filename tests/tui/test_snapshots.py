@@ -150,3 +150,16 @@ def test_palette_finds_a_token(looks):
 def test_scores_without_a_normalizer(looks):
     """Weights below 0 have bars to the left, and their own colour in the matrix."""
     assert looks(make_view(query=5, head=1, switches={"normalizer": "none"}))
+
+
+def test_derivation(looks):
+    assert looks(make_view(query=5, head=1, key=3, pane="derivation"))
+
+
+def test_derivation_at_80x24_as_far_as_the_dot(looks):
+    assert looks(make_view(CHINESE, query=2, key=1, pane="derivation", stage="dot"), COMPACT)
+
+
+def test_derivation_of_a_masked_cell_in_the_light(looks):
+    view = make_view(query=1, key=3, pane="derivation", stage="mask", mask=Mask(causal=True))
+    assert looks(view, theme=LIGHT.name)

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.derivation import STAGES, Check, Derivation
-from core.derive import PATTERN_CHECKS, TOLERANCE, self_check
+from core.derivation import Check, Derivation
+from core.derive import PATTERN_CHECKS, TOLERANCE, derive, self_check
+from core.names import STAGES
 from core.types import Trace
 from tui.printing.page import Page
 from tui.printing.printed import Line
 from tui.printing.stages import heading, stage_lines, title
+from tui.scene import Scene
 
 HEADING, CHECK = "heading", "check"
 WIDTH = 76
@@ -57,6 +59,13 @@ def derivation_blocks(
         *(Block(stage, title(page, stage), tuple(stage_lines(page, stage))) for stage in STAGES),
         Block(CHECK, "self-check", tuple(_checks(self_check(trace, made), page))),
     )
+
+
+def blocks_of(scene: Scene) -> tuple[Block, ...]:
+    """The blocks of the query and the key that are selected."""
+    view = scene.view
+    made = derive(scene.trace, view.layer, view.head, view.query, view.key)
+    return derivation_blocks(scene.trace, made, view.precision)
 
 
 def reached(blocks: Sequence[Block], stage: str) -> tuple[Block, ...]:

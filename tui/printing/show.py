@@ -16,13 +16,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from core.derive import derive
 from core.errors import AttnError
 from core.text import is_unseen, label
 from core.types import Array, BoolArray, LayerTrace, Trace
-from tui.printing.derivation import as_markdown, as_text, derivation_blocks
+from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
-from tui.scene import View
+from tui.scene import Scene, View
 
 SCHEMA = 1
 COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"
@@ -59,8 +58,7 @@ def formatted(
 
 def derivation_lines(trace: Trace, view: View, form: str) -> Iterator[str]:
     """How the weight of a view's query and key comes about, as ``table`` or ``markdown``."""
-    made = derive(trace, view.layer, view.head, view.query, view.key)
-    blocks = derivation_blocks(trace, made, view.precision)
+    blocks = blocks_of(Scene(view, trace))
     return as_markdown(blocks) if form == "markdown" else as_text(blocks)
 
 

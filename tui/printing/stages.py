@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from core.derivation import COMPONENT, STAGES, Sum
+from core.derivation import COMPONENT, Sum
+from core.names import STAGES
 from tui.labels import plural
 from tui.printing.normalizing import key_names, normalizing, unless_masked
 from tui.printing.page import ROWS, Page

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,19 +17,29 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
-from core.errors import AttnError, BudgetError
+from core.errors import AttnError
 from core.names import NORMALIZERS, PROJECTIONS
 from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
 from tui.choices import PANES
-from tui.keys import BINDINGS, BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX, Hint
+from tui.keys import (
+    BINDINGS,
+    BROWSING,
+    BROWSING_LAST,
+    DERIVATION,
+    EDITING,
+    EDITING_LAST,
+    MATRIX,
+    Hint,
+)
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
-from tui.state import QUICK_CHARACTERS, Explorer, is_quick
+from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
+from tui.widgets.derivation import DerivationPane
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
 from tui.widgets.pane import Pane
@@ -44,29 +53,8 @@ WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
 BURST_SECONDS = 0.03
 
-Result = TypeVar("Result")
-
-
-def attempt(work: Callable[[], Result]) -> Result | AttnError:
-    """What `work` gives, or why it gives nothing."""
-    try:
-        return work()
-    except AttnError as error:
-        return error
-    except MemoryError:
-        return BudgetError("this machine has no memory left", "use a shorter text")
-    except Exception as error:  # a fault of ours: one sentence must not end the session
-        what = f"unexpected {type(error).__name__}: {visible(str(error))}"
-        return AttnError(what, "change the sentence or a switch, and report what you did")
-
-
-def collect_garbage_again() -> None:
-    """End the pause of the garbage collector that the command line began for a quick start.
-
-    What is there now stays for good, so no later collection looks at it.
-    """
-    gc.freeze()
-    gc.enable()
+if TYPE_CHECKING:
+    from tui.printing.derivation import Block
 
 
 class ExplorerScreen(Screen[None]):
@@ -106,6 +94,7 @@ class ExplorerScreen(Screen[None]):
                 yield WeightsPane("weights")
                 yield MatrixPane("matrix")
             yield VectorsPane("vectors")
+            yield DerivationPane("derivation")
         yield Static(id="message")
         yield Static(id="too-small")
         yield Status()
@@ -114,12 +103,12 @@ class ExplorerScreen(Screen[None]):
     def on_mount(self) -> None:
         self._lines = list(self.query(Lines))
         self._panes = list(self.query(Pane))
+        self._derivation = self.query_one(DerivationPane)
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.submit(self.state.view.request)
         self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
         self._focus_pane()
-        self.call_after_refresh(collect_garbage_again)
 
     # Requests: prepared at once, run at once when quick, else in a thread.
 
@@ -191,12 +180,20 @@ class ExplorerScreen(Screen[None]):
         if notices != self._notices:
             self._notices = notices
             self.query_one("#sentence-box").border_subtitle = Content(notices)
+        self._derivation.blocks = self._blocks() if self.state.view.pane == "derivation" else ()
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
             widget.scene = scene
         self._show_active()
         self._update_keys()
+
+    def _blocks(self) -> tuple[Block, ...]:
+        """The derivation of the selected query and key, as far as the stage."""
+        from tui.printing.derivation import blocks_of, reached  # not needed for the first frame
+
+        scene = self.state.scene
+        return reached(blocks_of(scene), scene.view.stage) if scene else ()
 
     # The sentence.
 
@@ -250,7 +247,12 @@ class ExplorerScreen(Screen[None]):
         self._publish()
 
     def action_sideways(self, by: int) -> None:
-        self.action_step("key" if self.state.view.pane == "matrix" else "head", by)
+        by_key = self.state.view.pane in ("matrix", "derivation")
+        self.action_step("key" if by_key else "head", by)
+
+    def action_stage(self, by: int) -> None:
+        self.state.cycle("stage", by)
+        self.action_pane("derivation")
 
     def action_jump(self, query: int) -> None:
         last = len(self.state.trace.tokens) - 1 if self.state.trace else 0
@@ -324,6 +326,15 @@ class ExplorerScreen(Screen[None]):
         self.app.copy_to_clipboard(command)
         self.notify(command, title="Copied", markup=False)
 
+    def action_copy_derivation(self, form: str) -> None:
+        from tui.printing.derivation import as_markdown, as_text, blocks_of
+
+        if self.scene is None:
+            return
+        lines = (as_markdown if form == "markdown" else as_text)(blocks_of(self.scene))
+        self.app.copy_to_clipboard("\n".join(lines))
+        self.notify(f"the derivation, as {form}", title="Copied", markup=False)
+
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
 
@@ -353,6 +364,7 @@ class ExplorerScreen(Screen[None]):
         for pane in self._panes:
             pane.set_class(pane.pane == active, "-active")
         self.query_one("#middle").set_class(active in PANES[1:3], "-active")
+        self.set_class(active == "derivation", "-deriving")
 
     def set_palette(self, palette: Palette) -> None:
         self.palette = palette
@@ -370,7 +382,8 @@ class ExplorerScreen(Screen[None]):
             hints: tuple[Hint, ...] = EDITING
             last = EDITING_LAST
         else:
-            pool = MATRIX if self.state.view.pane == "matrix" else BROWSING
+            pools = {"matrix": MATRIX, "derivation": DERIVATION}
+            pool = pools.get(self.state.view.pane, BROWSING)
             hints, last = tuple(hint for hint in pool if self._works(hint.key)), BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
 
@@ -379,7 +392,8 @@ class ExplorerScreen(Screen[None]):
         view, model = self.state.view, self.state.view.request.model
         if self.scene is None:
             return key in ("e", "y", "ctrl+p")
-        in_matrix, wide = view.pane == "matrix", not self.has_class("-compact")
+        in_matrix = view.pane in ("matrix", "derivation")
+        wide = not self.has_class("-compact")
         return {
             "right": model.heads > 1 or in_matrix,
             "full_stop": model.heads > 1,

@@ -1,0 +1,65 @@
+"""The derivation on screen: it follows the cursor, steps, and is copied."""
+
+import pytest
+
+from core.names import STAGES
+from tests.tui.helpers import explorer_of, find, make_view, open_app, press, says, view_of
+from tui.printing.derivation import as_markdown, as_text, blocks_of
+
+PANE = "#pane-derivation"
+
+
+def start(**fields):
+    return make_view(query=1, key=2, pane="derivation", **fields)
+
+
+async def test_the_cursor_moves_the_derivation():
+    async with open_app(start()) as pilot:
+        find(pilot, "query 1 black → key 2 cat", PANE)
+        await press(pilot, "down", "right")
+        find(pilot, "query 2 cat → key 3 drank", PANE)
+        await press(pilot, "full_stop")
+        find(pilot, "head 1 · query 2 cat → key 3 drank", PANE)
+
+
+async def test_an_edit_moves_the_derivation():
+    async with open_app(start(stage="embedding")) as pilot:
+        await press(pilot, "e", *"!!", "escape", "end")
+        find(pilot, "query 7 ! → key 2 cat", PANE)
+
+
+async def test_stepping_shows_one_stage_more_and_then_starts_again():
+    async with open_app(start()) as pilot:
+        for stage in STAGES:
+            await press(pilot, "space")
+            assert view_of(pilot).stage == stage
+            shown = [block.stage for block in explorer_of(pilot.app)._derivation.blocks]
+            reached = list(STAGES[: STAGES.index(stage) + 1])
+            assert shown == ["heading", *reached, *["check"] * (stage == STAGES[-1])]
+            find(pilot, f"stage {len(reached)} of 9: {stage}", PANE)
+        await press(pilot, "space")
+        assert view_of(pilot).stage == STAGES[0]
+        await press(pilot, "b")
+        assert view_of(pilot).stage == STAGES[-1]
+
+
+async def test_a_new_stage_is_in_sight():
+    async with open_app(start(stage="embedding"), (80, 24)) as pilot:
+        await press(pilot, "space", "space", "space")
+        find(pilot, "4 dot: q(1 black) · k(2 cat)", PANE)
+
+
+@pytest.mark.parametrize(("key", "write"), [("c", as_text), ("C", as_markdown)])
+async def test_the_derivation_is_copied_whole(key, write, monkeypatch):
+    async with open_app(start(stage="dot")) as pilot:
+        copied = []
+        monkeypatch.setattr(pilot.app, "copy_to_clipboard", copied.append)
+        await press(pilot, key)
+        assert copied == ["\n".join(write(blocks_of(explorer_of(pilot.app).scene)))]
+        assert "self" in copied[0]
+
+
+async def test_nothing_is_derived_of_nothing():
+    async with open_app(start()) as pilot:
+        await press(pilot, "e", "ctrl+u", "escape", "c", "space")
+        assert says(pilot, "The text is empty")
