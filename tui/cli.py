@@ -295,6 +295,8 @@ def _read_stdin() -> str:
         raise click.UsageError(
             f"standard input holds more than {MAX_STDIN_BYTES >> 20} MiB: give a shorter text"
         )
+    if b"\0\0" in data:
+        raise click.UsageError("standard input is not text: give a text file or a sentence")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -58,6 +58,8 @@ LOOK = (
     Key("5,d", "5 d", "pane('derivation')", "derivation: every number by hand"),
     Key("space", "space", "stage(1)", "next stage of the derivation, or the first"),
     Key("b", "b", "stage(-1)", "stage before"),
+    Key("r", "r", "guess", "hide this stage's results, or show the next"),
+    Key("R", "R", "show_results", "show all results of the stage"),
     Key("v", "v", "cycle('vector',1)", "next vector"),
     Key("V", "V", "cycle('vector',-1)", "vector before"),
     Key("z", "z", "cycle('zoom',1)", "wider matrix cells, more digits"),
@@ -67,13 +69,13 @@ LOOK = (
 )
 CHANGE = (
     Key("e,i", "e i", "edit", "edit the sentence"),
-    Key("escape", "esc", "done", "leave the sentence, back to the panes"),
+    Key("escape", "esc", "focus_pane", "leave the sentence, back to the panes"),
     Key("m", "m", "mask", "mask: none, causal, window"),
     Key("x", "x", "block", "block the query's token as a key, or free it"),
-    Key("s", "s", "scale", "÷√d_head on or off"),
-    Key("p", "p", "positions", "positions on or off"),
-    Key("w", "w", "projections", "projections seeded, or none: Q = K = V = X"),
-    Key("n", "n", "normalizer", "normalizer: softmax, linear attention, none"),
+    Key("s", "s", "switch('scale')", "÷√d_head on or off"),
+    Key("p", "p", "switch('positions')", "positions on or off"),
+    Key("w", "w", "word('projections')", "projections seeded, or none: Q = K = V = X"),
+    Key("n", "n", "word('normalizer')", "normalizer: softmax, linear attention, none"),
     Key("t", "t", "temperature(1)", "hotter: flatter weights"),
     Key("T", "T", "temperature(-1)", "colder: sharper weights"),
 )
@@ -127,6 +129,7 @@ MATRIX = (
 DERIVATION = (
     Hint("space", "next stage", "space"),
     Hint("b", "back", "b"),
+    Hint("r", "guess", "r"),
     Hint("↑↓", "query", "down"),
     Hint("←→", "key", "right"),
     Hint(", .", "head", "full_stop"),
@@ -134,7 +137,7 @@ DERIVATION = (
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
 )
 EDITING = (
-    Hint("esc", "done", "escape"),
+    Hint("esc", "focus_pane", "escape"),
     Hint("enter", "new line", "enter"),
     Hint("^z", "undo", "ctrl+z"),
     Hint("^p", "palette", "ctrl+p"),

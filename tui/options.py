@@ -27,6 +27,7 @@ PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
 _SHOWN = 40
+_SHOWN = 40  # cells of a value that is quoted back
 _MASK_FORMS = "none|causal|window:N|causal+window:N"
 
 
@@ -35,6 +36,17 @@ def whole(value: str | int) -> int:
     if not _WHOLE.fullmatch(str(value)):
         raise click.BadParameter(f"{_short(value)} is not a whole number of at most 20 digits")
     return int(value)
+
+
+def decimal(value: str | float) -> float:
+    """Read a number; its range is checked where its meaning is known."""
+    try:
+        return float(value)
+    except ValueError:
+        from tui.labels import clip
+
+        shown = repr(clip(str(value), _SHOWN))
+        raise click.BadParameter(f"{shown} is no number such as 0.5 or 2") from None
 
 
 def mask_parts(value: str) -> tuple[bool, int | None]:
@@ -121,7 +133,7 @@ _SHARED = (
     ),
     click.option(
         "--temperature",
-        type=float,
+        type=decimal,
         default=1.0,
         metavar="X",
         show_default=True,

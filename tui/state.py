@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.errors import AttnError, BudgetError, SettingError
-from core.names import STAGES
+from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, trace
 from core.text import visible
 from core.tokenization import open_tokenizer
@@ -187,8 +187,13 @@ class Explorer:
         mask = self.asked.switches.mask
         return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
 
-    def next_word(self, name: str, words: tuple[str, ...]) -> Request:
-        """The next of some words for a switch."""
+    def toggled(self, name: str) -> Request:
+        """The other value of a switch that is on or off."""
+        return self.with_switch(**{name: not getattr(self.asked.switches, name)})
+
+    def next_word(self, name: str) -> Request:
+        """The next word of a switch that has words."""
+        words = {"projections": PROJECTIONS, "normalizer": NORMALIZERS}[name]
         now = words.index(getattr(self.asked.switches, name))
         return self.with_switch(**{name: words[(now + 1) % len(words)]})
 

@@ -31,7 +31,8 @@ SHARED = [
     (["x", "--precision", "13"], "precision 13 is out of range"),
     (["x", "--temperature", "0"], "temperature 0.0 is out of range"),
     (["x", "--temperature", "nan"], "temperature nan is out of range"),
-    (["x", "--temperature", "warm"], "'warm' is not a valid float"),
+    (["x", "--temperature", "1" * 300 + "x"], "111111…' is no number"),
+    (["x", "--temperature", "warm"], "'warm' is no number such as 0.5 or 2"),
     (["x", "--mask", "window"], "'window' is no mask"),
     (["x", "--mask", "window:-1"], "'window:-1' is no mask"),
     (["x", "--mask", "window:1+causal"], "is no mask"),
@@ -50,7 +51,7 @@ SHARED = [
     # A terminal obeys nothing that comes back.
     (["x", "--\x1b]0;x\x07"], "No such option"),
     (["x", "--mask", "\x1b[2J\r\n"], "is no mask"),
-    (["x", "--temperature", "\x9b31m\u202e"], "is not a valid float"),
+    (["x", "--temperature", "\x9b31m\u202e"], "is no number such as 0.5 or 2"),
     (["x", "--seed", "\u2028\udcff"], "is not a whole number"),
     (["x", "--tokenizer", "\x1b[2J\n"], "tokenizer ␛[2J␊ does not exist"),
     (["\x1b[2J\n", "\x07"], "put the text in quotes"),

@@ -63,3 +63,30 @@ async def test_nothing_is_derived_of_nothing():
     async with open_app(start()) as pilot:
         await press(pilot, "e", "ctrl+u", "escape", "c", "space")
         assert says(pilot, "The text is empty")
+
+
+async def test_results_are_hidden_and_shown_one_by_one():
+    async with open_app(start(stage="dot")) as pilot:
+        whole = pane_lines(pilot)
+        assert any("product" in line for line in whole)
+        await press(pilot, "r")
+        hidden = [line for line in pane_lines(pilot) if "____" in line]
+        assert len(hidden) == 5  # four products and their sum
+        find(pilot, "5 to guess", PANE)
+        for left in (4, 3, 2, 1):
+            await press(pilot, "r")
+            assert sum("____" in line for line in pane_lines(pilot)) == left
+        await press(pilot, "r")
+        assert pane_lines(pilot) == whole
+        await press(pilot, "r", "R")
+        assert pane_lines(pilot) == whole
+
+
+async def test_another_key_begins_a_new_guess():
+    async with open_app(start(stage="dot")) as pilot:
+        await press(pilot, "r", "right")
+        assert not any("____" in line for line in pane_lines(pilot))
+
+
+def pane_lines(pilot):
+    return [strip.text for strip in explorer_of(pilot.app)._derivation._strips]

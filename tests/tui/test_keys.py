@@ -85,7 +85,7 @@ SWITCHES = {
 }
 # Keys whose effect is no field: each has a test of its own below.
 OTHERS = {
-    *("pageup", "pagedown", "e", "i", "escape", "y", "c", "C", "question_mark", "f1"),
+    *("pageup", "pagedown", "e", "i", "escape", "y", "c", "C", "r", "R", "question_mark", "f1"),
     *("ctrl+p", "q", "ctrl+q"),
 }
 

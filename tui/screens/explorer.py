@@ -18,7 +18,6 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
-from core.names import NORMALIZERS, PROJECTIONS
 from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
@@ -108,7 +107,7 @@ class ExplorerScreen(Screen[None]):
         self._fit(self.app.size.width, self.app.size.height)
         self.submit(self.state.view.request)
         self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
-        self._focus_pane()
+        self.action_focus_pane()
 
     # Requests: prepared at once, run at once when quick, else in a thread.
 
@@ -250,6 +249,13 @@ class ExplorerScreen(Screen[None]):
         by_key = self.state.view.pane in ("matrix", "derivation")
         self.action_step("key" if by_key else "head", by)
 
+    def action_guess(self) -> None:
+        self.action_pane("derivation")
+        self._derivation.guess()
+
+    def action_show_results(self) -> None:
+        self._derivation.show_results()
+
     def action_stage(self, by: int) -> None:
         self.state.cycle("stage", by)
         self.action_pane("derivation")
@@ -265,16 +271,16 @@ class ExplorerScreen(Screen[None]):
     def action_next_pane(self, by: int) -> None:
         if not isinstance(self.focused, Sentence):
             self.state.cycle("pane", by)
-        self._focus_pane()
+        self.action_focus_pane()
 
     def action_pane(self, name: str) -> None:
         self.state.select(pane=name)
-        self._focus_pane()
+        self.action_focus_pane()
 
     def _pane(self, name: str) -> Pane:
         return self.query_one(f"#pane-{name}", Pane)
 
-    def _focus_pane(self) -> None:
+    def action_focus_pane(self) -> None:
         self._publish()
         self.set_focus(self._pane(self.state.view.pane))
 
@@ -283,9 +289,6 @@ class ExplorerScreen(Screen[None]):
     def action_edit(self) -> None:
         self.set_focus(self.query_one(Sentence))
 
-    def action_done(self) -> None:
-        self._focus_pane()
-
     def action_mask(self) -> None:
         self.submit(self.state.next_mask())
 
@@ -293,17 +296,11 @@ class ExplorerScreen(Screen[None]):
         if self.scene is not None:
             self.submit(self.state.toggle_blocked(self.state.view.query))
 
-    def action_scale(self) -> None:
-        self.submit(self.state.with_switch(scale=not self.state.asked.switches.scale))
+    def action_switch(self, name: str) -> None:
+        self.submit(self.state.toggled(name))
 
-    def action_positions(self) -> None:
-        self.submit(self.state.with_switch(positions=not self.state.asked.switches.positions))
-
-    def action_projections(self) -> None:
-        self.submit(self.state.next_word("projections", PROJECTIONS))
-
-    def action_normalizer(self) -> None:
-        self.submit(self.state.next_word("normalizer", NORMALIZERS))
+    def action_word(self, name: str) -> None:
+        self.submit(self.state.next_word(name))
 
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))

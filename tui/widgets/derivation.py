@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from tui.printing.derivation import Block
 
 
+Piece = Sequence[tuple[str, str]]
+_NUMBER = re.compile(r"[+-]?\d+\.\d+")
+
+
 class DerivationPane(Pane):
     """Blocks of a derivation, which the screen makes when the pane is shown."""
 
@@ -25,9 +30,34 @@ class DerivationPane(Pane):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._stage = STAGES[-1]
+        self._shown: int | None = None  # results of the last stage to show; None shows all
 
     def watch_blocks(self) -> None:
+        self._shown = None
         self.redraw()
+
+    def guess(self) -> None:
+        """Hide the results of the last stage, or show the next of them."""
+        self._shown = 0 if self._shown is None else self._shown + 1
+        if self._shown and self._shown >= len(self._results()):
+            self._shown = None
+        self.redraw()
+
+    def show_results(self) -> None:
+        self._shown = None
+        self.redraw()
+
+    def _last(self) -> int:
+        """Index of the block of the last stage."""
+        return max(i for i, block in enumerate(self.blocks) if block.stage in STAGES)
+
+    def _results(self) -> list[int]:
+        """Lines of the last stage that end in a result."""
+        lines = self.blocks[self._last()].lines if self.blocks else ()
+        return [i for i, line in enumerate(lines) if _result(line) is not None]
+
+    def _hidden(self) -> set[int]:
+        return set() if self._shown is None else set(self._results()[self._shown :])
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         name = self.blocks[0].title if self.blocks else "Derivation"
@@ -36,6 +66,8 @@ class DerivationPane(Pane):
     def foot(self, scene: Scene) -> list[str]:
         stage = scene.view.stage
         facts = [f"stage {STAGES.index(stage) + 1} of {len(STAGES)}: {stage}"]
+        if self._hidden():
+            facts.append(f"{len(self._hidden())} to guess")
         total, shown = len(self._all(None)), self.size.height - 2
         if total > shown:
             facts.append(f"lines {self.top}–{min(self.top + shown, total) - 1} of {total}")
@@ -44,28 +76,49 @@ class DerivationPane(Pane):
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         if scene.view.stage != self._stage:
             self._stage = scene.view.stage
-            self.top = self._start_of_last(height)
+            self.top = self._start_of_last()
         lines = self._all(palette)
         self.top = max(0, min(self.top, len(lines) - height))
         return lines[self.top : self.top + height]
 
-    def _start_of_last(self, height: int) -> int:
-        """Where the last stage begins, or its end where it is longer than the pane."""
-        last = [index for index, block in enumerate(self.blocks) if block.stage in STAGES][-1:]
-        before = sum(len(block.lines) + 2 for block in self.blocks[: last[0]]) if last else 0
-        return before if self._stage != STAGES[0] else 0
+    def _start_of_last(self) -> int:
+        """Line where the last stage begins, with the blank line before it."""
+        if self._stage == STAGES[0] or not self.blocks:
+            return 0
+        return sum(len(block.lines) + 2 for block in self.blocks[: self._last()]) - 1
 
     def _all(self, palette: Palette | None) -> list[Line]:
+        """Every line, or as many empty ones where only their number is wanted."""
         lines: list[Line] = []
+        hidden = self._hidden()
         for index, block in enumerate(self.blocks):
             if index:
                 lines += [[], [(f" {block.title}", palette.selected)] if palette else []]
-            for line in block.lines:
-                lines.append([(" ", palette.base), *_coloured(line, palette)] if palette else [])
+            for number, line in enumerate(block.lines):
+                blank = hidden and index == self._last() and number in hidden
+                shown = _without_result(line) if blank else line
+                lines.append([(" ", palette.base), *_coloured(shown, palette)] if palette else [])
         return lines
 
 
-def _coloured(line: Sequence[tuple[str, str]], palette: Palette) -> Line:
+def _result(line: Piece) -> int | None:
+    """The piece with the last number of a line; what is dim is a remark."""
+    found = [i for i, (text, role) in enumerate(line) if role != "dim" and _NUMBER.search(text)]
+    return found[-1] if found else None
+
+
+def _without_result(line: Piece) -> Piece:
+    """The line with underscores in the place of its last number."""
+    place = _result(line)
+    if place is None:
+        return line
+    text, role = line[place]
+    start, end = list(_NUMBER.finditer(text))[-1].span()
+    blank = (text[:start] + "_" * (end - start) + text[end:], role)
+    return [*line[:place], blank, *line[place + 1 :]]
+
+
+def _coloured(line: Piece, palette: Palette) -> Line:
     styles = {
         "plain": palette.base,
         "dim": palette.dim,
