@@ -137,7 +137,7 @@ DERIVATION = (
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
 )
 EDITING = (
-    Hint("esc", "focus_pane", "escape"),
+    Hint("esc", "done", "escape"),
     Hint("enter", "new line", "enter"),
     Hint("^z", "undo", "ctrl+z"),
     Hint("^p", "palette", "ctrl+p"),
