@@ -8,6 +8,8 @@ import numpy as np
 
 from core.types import Array
 
+_STEPS = (1, 1.5, 2, 3, 5, 7, 10)
+
 
 def entropy_bits(pattern: Array) -> Array:
     """Shannon entropy of each row over the last axis, in bits; 0 log 0 is 0.
@@ -27,14 +29,14 @@ def entropy_bits(pattern: Array) -> Array:
 
 
 def nice_ceiling(value: float) -> float:
-    """The smallest of …, 0.1, 0.2, 0.5, 1, 2, 5, … that is not below `value`; 1 for 0.
+    """The smallest of …, 1, 1.5, 2, 3, 5, 7, 10, … that is not below `value`; 1 for 0.
 
     A scale for bars and colours that changes rarely and can be said in a word.
     """
     if value <= 0:
         return 1.0
     decade = 10.0 ** math.floor(math.log10(value))
-    return next(step * decade for step in (1, 2, 5, 10) if step * decade >= value * (1 - 1e-9))
+    return next(step * decade for step in _STEPS if step * decade >= value * (1 - 1e-9))
 
 
 def norm(vector: Array) -> float:
