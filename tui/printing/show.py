@@ -125,7 +125,7 @@ def write_file(lines: Iterable[str], name: str) -> None:
                 os.fchmod(handle, mode)
                 os.fsync(handle)  # some disks tell only now that they are full
             os.replace(temporary, path)
-        except BaseException:
+        except BaseException:  # an interrupt too must leave no file behind
             os.unlink(temporary)
             raise
     except OSError as error:

@@ -90,14 +90,14 @@ class Pane(Lines, can_focus=True):
     # What a subclass provides.
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        raise NotImplementedError
+        return []
 
     def foot(self, scene: Scene) -> list[str]:
         """Facts about what is shown and what is left out, most important first."""
         return []
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        raise NotImplementedError
+        return []
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
         """Fields of the view that a click at a cell inside the frame selects."""
