@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding
+from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -73,6 +74,12 @@ class AttnApp(App[None]):
     def on_mount(self) -> None:
         self.call_after_refresh(collect_garbage_again)
         self.theme_changed_signal.subscribe(self, self._recolour)
+
+    def action_command_palette(self) -> None:
+        from tui.palette import SteadyPalette
+
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(SteadyPalette(id="--command-palette"))
 
     def _checked(self, name: str) -> str:
         # An ansi theme with NO_COLOR is black on black, and the ramp needs known colours.

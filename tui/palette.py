@@ -6,9 +6,10 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.binding import Binding
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from core.resources import data_path
@@ -40,6 +41,20 @@ def examples() -> list[tuple[str, str]]:
     """Title and text of each example sentence."""
     with data_path("examples.toml").open("rb") as file:
         return [(entry["title"], entry["text"]) for entry in tomllib.load(file)["examples"]]
+
+
+class SteadyPalette(CommandPalette):
+    """Textual's palette, whose page keys fail as long as its list has no line to show."""
+
+    BINDINGS: ClassVar = [
+        Binding("pagedown", "page('page_down')", "next page", show=False),
+        Binding("pageup", "page('page_up')", "page before", show=False),
+    ]
+
+    def action_page(self, name: str) -> None:
+        commands = self.query_one(CommandList)
+        if commands.size.height:
+            getattr(commands, f"action_{name}")()
 
 
 class ExplorerCommands(Provider):

@@ -152,3 +152,14 @@ async def test_typed_into_the_palette_itself(size):
         assert view_of(pilot).query == 3
         await press(pilot, "e", "ctrl+p", *"four words", "enter")
         assert shown_text(pilot) == "The ball is blue"
+
+
+async def test_page_keys_in_a_palette_without_room_for_its_list():
+    """Textual's own list fails there: the terminal shrank while the palette was open."""
+    async with open_app(make_view(), (40, 3)) as pilot:
+        await press(pilot, "ctrl+p")
+        for key in ("pagedown", "pageup", "down", "pagedown"):
+            await press(pilot, key)
+        pilot.app.screen.dismiss()
+        await settle(pilot)
+        assert explorer_of(pilot.app) is pilot.app.screen
