@@ -76,6 +76,7 @@ CHANGE = (
     Key("p", "p", "switch('positions')", "positions on or off"),
     Key("w", "w", "word('projections')", "projections seeded, or none: Q = K = V = X"),
     Key("n", "n", "word('normalizer')", "normalizer: softmax, linear attention, none"),
+    Key("u", "u", "undo", "take the last switch back"),
     Key("t", "t", "temperature(1)", "hotter: flatter weights"),
     Key("T", "T", "temperature(-1)", "colder: sharper weights"),
 )
@@ -115,6 +116,7 @@ _ALL = (
     Hint("z", "zoom", "z"),
     Hint("+-", "digits", "plus"),
     Hint("x", "block", "x"),
+    Hint("u", "undo", "u"),
     Hint("y", "copy", "y"),
     Hint("^p", "palette", "ctrl+p"),
 )

@@ -44,10 +44,19 @@ class View:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scene:
-    """A view with its trace: all that a widget needs to draw."""
+    """A view with its trace: all that a widget needs to draw.
+
+    Attributes
+    ----------
+    view : View
+    trace : Trace
+    before : Trace, optional
+        Of the same tokens, before the last switch was changed.
+    """
 
     view: View
     trace: Trace
+    before: Trace | None = None
 
     @property
     def tokens(self) -> Tokens:

@@ -65,6 +65,8 @@ class Explorer:
         self.view = view
         self.asked = view.request  # may still be on its way; what is switched next builds on it
         self.trace: Trace | None = None
+        self.before: Trace | None = None  # the last switch
+        self._undo: list[Request] = []
         self.error: AttnError | None = None
         window = view.request.switches.mask.window
         self._window = DEFAULT_WINDOW if window is None else window  # the last N of window:N
@@ -72,7 +74,7 @@ class Explorer:
 
     @property
     def scene(self) -> Scene | None:
-        return None if self.trace is None else Scene(self.view, self.trace)
+        return None if self.trace is None else Scene(self.view, self.trace, self.before)
 
     # The way of a change: prepare (tokens), is it quick?, trace, accept or refuse.
 
@@ -102,6 +104,7 @@ class Explorer:
         before, tokens = self._tokens, result.tokens
         if before is None:
             check_view(replace(self.view, request=result.request), tokens)
+        self._remember(result)
         self.error = None
         self.asked = result.request
         self.trace = result
@@ -120,6 +123,24 @@ class Explorer:
             query=place(self.view.query),
             key=place(self.view.key),
         )
+
+    def _remember(self, result: Trace) -> None:
+        """Keep what a switch changes, to show both and to go back; an edit begins anew."""
+        old = self.trace
+        if old is None or not _cut_alike(old.request, result.request):
+            self.before = None
+            self._undo.clear()
+        elif old.request != result.request:
+            # A large trace is not kept: it would be the third in memory during the next change.
+            self.before = old if is_quick(old.request, old.tokens) else None
+            if self._undo and self._undo[-1] == result.request:
+                self._undo.pop()  # that was a step back
+            else:
+                self._undo.append(old.request)
+
+    def undone(self) -> Request | None:
+        """The request before the last switch, None when there is none."""
+        return self._undo[-1] if self._undo else None
 
     def refuse(self, request: Request, error: AttnError) -> None:
         """Keep the request that was refused, and why; nothing stale stays on screen."""

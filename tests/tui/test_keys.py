@@ -85,7 +85,21 @@ SWITCHES = {
 }
 # Keys whose effect is no field: each has a test of its own below.
 OTHERS = {
-    *("pageup", "pagedown", "e", "i", "escape", "y", "c", "C", "r", "R", "question_mark", "f1"),
+    *(
+        "pageup",
+        "pagedown",
+        "e",
+        "i",
+        "escape",
+        "y",
+        "c",
+        "C",
+        "r",
+        "R",
+        "u",
+        "question_mark",
+        "f1",
+    ),
     *("ctrl+p", "q", "ctrl+q"),
 }
 
@@ -220,9 +234,9 @@ async def test_letters_are_text_in_the_sentence_and_the_other_keys_still_work():
 # The key bar.
 
 BARS = {
-    "weights": ((), "weights", BROWSING, BROWSING_LAST, set()),
-    "vectors": ((), "vectors", BROWSING, BROWSING_LAST, set()),
-    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, set()),
+    "weights": ((), "weights", BROWSING, BROWSING_LAST, {"undo"}),
+    "vectors": ((), "vectors", BROWSING, BROWSING_LAST, {"undo"}),
+    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"undo"}),
     "editing": (("e",), "weights", EDITING, EDITING_LAST, set()),
 }
 

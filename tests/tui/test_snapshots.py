@@ -163,3 +163,7 @@ def test_derivation_at_80x24_as_far_as_the_dot(looks):
 def test_derivation_of_a_masked_cell_in_the_light(looks):
     view = make_view(query=1, key=3, pane="derivation", stage="mask", mask=Mask(causal=True))
     assert looks(view, theme=LIGHT.name)
+
+
+def test_before_and_after_a_switch(looks):
+    assert looks(make_view(query=5, head=1), keys=("s",))

@@ -180,7 +180,8 @@ def test_bars_are_as_long_as_the_weights_of_every_head():
     cols, full = columns(scene, 78, 0), full_bar(scene)
     pattern = scene.trace.layers[0].pattern
     for key, line in enumerate(weight_lines(scene, PALETTE, cols, 20, 0)[1:-1]):
-        mark, _, left, chosen, right = (text for text, _ in line)
+        mark, _, left, before, chosen, right = (text for text, _ in line)
+        assert before == ""
         assert mark == ("› " if key == 0 else "  ")
         bars = [*(left[i : i + cols.small] for i in range(0, len(left), cols.small + 1))]
         bars.append(chosen[cols.digits + 1 :])

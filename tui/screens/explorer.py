@@ -302,6 +302,11 @@ class ExplorerScreen(Screen[None]):
     def action_word(self, name: str) -> None:
         self.submit(self.state.next_word(name))
 
+    def action_undo(self) -> None:
+        request = self.state.undone()
+        if request is not None:
+            self.submit(request)
+
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))
 
@@ -397,4 +402,5 @@ class ExplorerScreen(Screen[None]):
             "right_square_bracket": model.layers > 1,
             "v": wide or view.pane == "vectors",
             "z": wide or in_matrix,
+            "u": self.state.undone() is not None,
         }.get(key, True)

@@ -29,10 +29,16 @@ class Columns:
     small: int
     wide: int
     digits: int
+    before: int = 0  # cells for the weights before the last switch, 0 where they are not shown
 
     @property
     def left(self) -> int:
         return _MARK + self.label + 1
+
+    @property
+    def chosen(self) -> int:
+        """Cells of the selected head: before, now, bar."""
+        return self.before + self.digits + 1 + self.wide
 
 
 def columns(scene: Scene, width: int, first_head: int) -> Columns:
@@ -42,14 +48,18 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     if scene.signed:
         digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
     label_cells = label_column(scene.tokens, width // 4)
-    room = width - _MARK - label_cells - 1 - digits - 1
+    before = digits + 1 if scene.before is not None else 0
+    room = width - _MARK - label_cells - 1 - before - digits - 1
+    if room < _WIDE_BAR.start:
+        room, before = room + before, 0
     for small in (max(6, len(f"head {heads - 1}")), *_NARROW):
         others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
         if others == heads - 1:
             break
     wide = min(room - others * (small + 1), _WIDE_BAR.stop - 1)
     first = window(heads, others + 1, scene.view.head, first_head)
-    return Columns(label_cells, range(first, first + others + 1), small, max(wide, 1), digits)
+    shown = range(first, first + others + 1)
+    return Columns(label_cells, shown, small, max(wide, 1), digits, before)
 
 
 def label_column(tokens: Tokens, most: int) -> int:
@@ -89,6 +99,7 @@ def weight_lines(
                     palette.strong if at_key else palette.base,
                 ),
                 ("".join(f"{text} " for text in small[:chosen]), palette.other),
+                (_before(scene, cols, key), palette.dim),
                 (f"{number:>{cols.digits}} {wide}", palette.head),
                 ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
             ]
@@ -97,6 +108,19 @@ def weight_lines(
         bits = entropy_bits(rows).tolist()
         lines.append(_entropies(cols, bits, chosen, view.precision, palette))
     return lines
+
+
+def _before(scene: Scene, cols: Columns, key: int) -> str:
+    """The weight of the selected head before the last switch, with a gap."""
+    if scene.before is None or not cols.before:
+        return ""
+    view, old = scene.view, scene.before
+    if not old.mask[view.query, key]:
+        return f"{MASKED:>{cols.before - 1}} "
+    value = float(old.layers[view.layer].pattern[view.head, view.query, key])
+    signed_before = old.request.switches.normalizer == "none"
+    text = signed(value, view.precision) if signed_before else weight(value, view.precision)
+    return f"{pad(text, cols.before - 1, '>')} "
 
 
 def _bar(fraction: float, cells: int, has_sign: bool) -> str:
@@ -120,10 +144,11 @@ def _header(cols: Columns, head: int, palette: Palette) -> Line:
 
     left = names(range(cols.heads.start, head))
     right = names(range(head + 1, cols.heads.stop))
-    name = f"head {head}".ljust(cols.wide + 1 + cols.digits)
+    name = f"head {head}".ljust(cols.chosen - cols.before)
     return [
         (" " * cols.left, palette.base),
         (left, palette.dim),
+        (pad("before", cols.before - 1, ">") + " " if cols.before else "", palette.dim),
         (name, palette.selected),
         (f" {right}".rstrip(), palette.dim),
     ]
@@ -137,7 +162,7 @@ def _entropies(
     return [
         (pad("  bits", cols.left), palette.dim),
         ("".join(f"{text} " for text in small[:chosen]), palette.dim),
-        (f"{number:>{cols.digits}}".ljust(cols.wide + 1 + cols.digits), palette.dim),
+        ((" " * cols.before + f"{number:>{cols.digits}}").ljust(cols.chosen), palette.dim),
         ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
     ]
 
@@ -185,7 +210,7 @@ class WeightsPane(Pane):
             at = cols.left
             for head in cols.heads:
                 chosen = head == scene.view.head
-                at += (cols.wide + cols.digits + 2) if chosen else cols.small + 1
+                at += (cols.chosen if chosen else cols.small) + 1
                 if x < at:
                     places["head"] = head
                     break
