@@ -27,7 +27,7 @@ async def test_a_switch_shows_the_row_before_and_after():
 async def test_a_key_that_was_masked_before_is_a_dash():
     async with open_app(make_view("The ball is blue", mask=Mask(causal=True)), (80, 24)) as pilot:
         await press(pilot, "m")
-        find(pilot, "ball       –  0.", PANE)
+        find(pilot, "ball      –  0.", PANE)
 
 
 async def test_undo_goes_back_switch_by_switch():
