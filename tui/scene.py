@@ -9,6 +9,9 @@ from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trac
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
 
+GIVEN = "given matrices"  # said in place of the warning that weights are random
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """Everything that decides what is on the screen: a request and a place in its trace.
