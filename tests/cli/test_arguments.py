@@ -77,7 +77,7 @@ def test_blocked_keys():
 
 
 def test_show_and_the_explorer_share_their_options():
-    own = {"--help", "--format", "--output", "--derive"}
+    own = {"--help", "--format", "--output", "--derive", "--lesson"}
     explorer = {"--pane", "--vector", "--zoom", "--stage", "--theme", "--version", "--help"}
 
     def names(command):
