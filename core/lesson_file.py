@@ -240,12 +240,18 @@ def _switches(table: _Table) -> list[tuple[str, Any]]:
         "positions": lambda: part.yes_or_no("positions"),
         "scale": lambda: part.yes_or_no("scale"),
         "temperature": lambda: part.number("temperature"),
-        "projections": lambda: part.one_of("projections", PROJECTIONS),
+        "projections": lambda: _projections(part),
         "normalizer": lambda: part.one_of("normalizer", NORMALIZERS),
     }
     found = [(name, read()) for name, read in readers.items() if part.has(name)]
     part.done(*readers)
     return found
+
+
+def _projections(part: _Table) -> str:
+    """The switch; ``given`` is another word for a model's own matrices."""
+    word = part.one_of("projections", (*PROJECTIONS, "given"))
+    return PROJECTIONS[0] if word == "given" else word
 
 
 def _mask(part: _Table) -> Mask:
@@ -266,9 +272,11 @@ def _step(table: _Table, limits: dict[str, int]) -> Step:
     for name in _COUNTS:
         if table.has(name):
             places.append((name, table.whole(name, 0, limits[name] - 1)))
+    if table.has("precision"):
+        places.append(("precision", table.whole("precision", 1, MAX_DIGITS)))
     switches = tuple(_switches(table)) if table.has("switches") else ()
     step = Step(table.words("say"), tuple(places), switches)
-    table.done("pane", "stage", *_COUNTS, "switches")
+    table.done("pane", "stage", "precision", *_COUNTS, "switches")
     return step
 
 

@@ -34,7 +34,7 @@ class Step:
     ----------
     say : Words
     places : tuple of (name, value)
-        Of ``pane``, ``layer``, ``head``, ``query``, ``key`` and ``stage``.
+        Of ``pane``, ``layer``, ``head``, ``query``, ``key``, ``stage`` and ``precision``.
     switches : tuple of (name, value)
         Fields of `Switches`; ``mask`` is a `Mask`.
     """

@@ -1,6 +1,7 @@
 """Lessons: the numbers that they promise, and what a file may not say."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from core.lessons import bundled_lessons, bundled_paths, found_values, open_less
 from core.resources import data_path
 from core.types import Mask
 
+DECIMAL = re.compile(r"-?[0-9]*\.[0-9]+")
 LESSONS = list(bundled_paths())
 GOOD = """
 name = "mine"
@@ -78,8 +80,14 @@ def test_a_lesson_is_complete(name):
     assert 3 <= len(lesson.steps) <= 8
     for words in (lesson.title, lesson.about, *(step.say for step in lesson.steps)):
         assert words.en != words.zh
-        assert not any("\u4e00" <= char <= "\u9fff" for char in words.en.split("：")[0][:1])
         assert any("\u4e00" <= char <= "\u9fff" for char in words.zh)
+        assert sorted(DECIMAL.findall(words.en)) == sorted(DECIMAL.findall(words.zh))
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_file_is_named_like_its_lesson(name):
+    """So that `show --lesson` finds what `lessons` lists."""
+    assert open_lesson(str(bundled_paths()[name])).name == name
 
 
 def test_the_lessons_come_in_order():

@@ -87,6 +87,7 @@ SWITCHES = {
 OTHERS = {
     *("pageup", "pagedown", "e", "i", "escape", "y", "c", "C", "question_mark", "f1"),
     *("ctrl+p", "q", "ctrl+q"),
+    *("greater_than_sign", "less_than_sign"),  # of a lesson
 }
 
 
