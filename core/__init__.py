@@ -12,6 +12,7 @@ from typing import Any
 
 _HOMES = {
     "AttnError": "core.errors",
+    "GivenModel": "core.types",
     "LayerTrace": "core.types",
     "Mask": "core.types",
     "ModelSpec": "core.types",

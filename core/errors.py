@@ -41,6 +41,12 @@ class SettingError(AttnError):
     title = "Setting"
 
 
+class LessonError(AttnError):
+    """A lesson's file is missing or says something that cannot be."""
+
+    title = "Lesson"
+
+
 class BudgetError(AttnError):
     """The request would need more memory than the budget allows."""
 

@@ -10,11 +10,13 @@ import numpy as np
 from core.attention import attend, build_mask
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError
+from core.given import check_given, check_identity, given_rows, given_weights
 from core.names import NORMALIZERS, PROJECTIONS
 from core.seeded import draw
 from core.tokenization import open_tokenizer
 from core.types import (
     Array,
+    GivenModel,
     LayerTrace,
     LayerWeights,
     Mask,
@@ -75,7 +77,10 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     check_blocked(switches.mask, count)
     blocked = switches.mask.blocked | tokens.padding
     mask = build_mask(count, Mask(switches.mask.causal, switches.mask.window, blocked))
-    embedded = embed(tokens, model.seed, model.d_model)
+    if isinstance(model, GivenModel):
+        embedded = given_rows(model, count)
+    else:
+        embedded = embed(tokens, model.seed, model.d_model)
     positions = (
         sinusoidal_positions(count, model.d_model)
         if switches.positions
@@ -84,13 +89,16 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     x = embedded + positions  # [pos, d_model]
     layers = []
     if switches.projections == "identity":
+        check_identity(model)
         all_weights = identity_weights(model.layers, model.d_model)
+    elif isinstance(model, GivenModel):
+        all_weights = given_weights(model)
     else:
         all_weights = seeded_weights(model.seed, model.layers, model.d_model)
     for index, weights in enumerate(all_weights):
         with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
             layer = attend(x, weights, model.heads, mask, switches)
-        _check_finite(index, layer, switches)
+        _check_finite(index, layer, request)
         layers.append(layer)
         x = layer.resid_post
     result = Trace(request, tokens, embedded, positions, mask, tuple(layers))
@@ -125,8 +133,12 @@ def identity_weights(layers: int, d_model: int) -> tuple[LayerWeights, ...]:
     return (LayerWeights(identity, identity, identity, identity),) * layers
 
 
-def check_model(model: ModelSpec) -> None:
+def check_model(model: ModelSpec | GivenModel) -> None:
     """Raise SettingError or BudgetError unless the model can be built."""
+    if isinstance(model, GivenModel):
+        check_given(model)
+        _check_budget(model, len(model.x))
+        return
     _check_range("layers", model.layers, 1, MAX_LAYERS)
     _check_range("heads", model.heads, 1, MAX_WIDTH)
     _check_range("d_model", model.d_model, 1, MAX_WIDTH)
@@ -174,15 +186,16 @@ def check_blocked(mask: Mask, count: int) -> None:
             raise SettingError(f"blocked key {index} is out of range", f"choose 0 to {count - 1}")
 
 
-def needed_bytes(model: ModelSpec, count: int) -> int:
+def needed_bytes(model: ModelSpec | GivenModel, count: int) -> int:
     """Bytes of float64 that a trace of `count` tokens and its weights keep."""
     square = 3 * model.heads * count * count  # dot, attn_scores, pattern
-    rows = 8 * count * model.d_model  # resid_pre, q, k, v, z, attn_out, resid_post, scratch
-    weights = 4 * model.d_model**2
+    width = max(model.d_model, model.heads * model.d_head)
+    rows = 8 * count * width  # resid_pre, q, k, v, z, attn_out, resid_post, scratch
+    weights = 4 * model.d_model * width
     return 8 * model.layers * (square + rows + weights)
 
 
-def _check_budget(model: ModelSpec, count: int) -> None:
+def _check_budget(model: ModelSpec | GivenModel, count: int) -> None:
     needed = needed_bytes(model, count)
     if needed > BUDGET_BYTES:
         raise BudgetError(
@@ -197,12 +210,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def _check_finite(index: int, layer: LayerTrace, switches: Switches) -> None:
+def _check_finite(index: int, layer: LayerTrace, request: Request) -> None:
+    hint = "choose a temperature nearer to 1"
+    if isinstance(request.model, GivenModel):
+        hint += " or smaller numbers"
     for name in ("attn_scores", "pattern", "resid_post"):
         if not np.isfinite(getattr(layer, name)).all():
             raise SettingError(
-                f"layer {index}: {name} is not finite at temperature {switches.temperature:g}",
-                "choose a temperature nearer to 1",
+                f"layer {index}: {name} is not finite at temperature"
+                f" {request.switches.temperature:g}",
+                hint,
             )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+Rows = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Switches:
     temperature : float
         Divides the scores too.
     projections : str
-        ``seeded``, or ``identity``: Q = K = V = X, and no W_O.
+        ``seeded``, the model's own matrices; or ``identity``: Q = K = V = X, and no W_O.
     normalizer : str
         From scores to weights: ``softmax``; ``linear``, the normalised feature map elu + 1 of
         linear attention, which takes q and k and no scores; ``none``, the scores themselves.
@@ -151,6 +152,46 @@ class ModelSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenModel:
+    """One layer whose vectors and matrices are written down, as tuples so that it can be compared.
+
+    Attributes
+    ----------
+    name : str
+    x : tuple of rows
+        What stands for an embedding, a row a token, each of d_model numbers.
+    w_q, w_k, w_v : tuple of rows [d_model, heads * d_head]
+    w_o : tuple of rows [heads * d_head, d_model], optional
+        None is the identity: attn_out is the heads' z merged.
+    heads : int
+    """
+
+    name: str
+    x: Rows
+    w_q: Rows
+    w_k: Rows
+    w_v: Rows
+    w_o: Rows | None = None
+    heads: int = 1
+
+    @property
+    def layers(self) -> int:
+        return 1
+
+    @property
+    def seed(self) -> None:
+        return None
+
+    @property
+    def d_model(self) -> int:
+        return len(self.x[0])
+
+    @property
+    def d_head(self) -> int:
+        return len(self.w_q[0]) // self.heads
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Everything that decides a trace.
 
@@ -159,7 +200,7 @@ class Request:
     text : str
     tokenizer : str
         ``mixed``, ``chars``, ``spaces`` or the path of a ``tokenizer.json``.
-    model : ModelSpec
+    model : ModelSpec or GivenModel
     switches : Switches
     as_saved : bool
         Keep the truncation and the padding that the tokenizer's file asks for.
@@ -167,7 +208,7 @@ class Request:
 
     text: str
     tokenizer: str = "mixed"
-    model: ModelSpec = ModelSpec()
+    model: ModelSpec | GivenModel = ModelSpec()
     switches: Switches = Switches()
     as_saved: bool = False
 
@@ -179,7 +220,8 @@ class LayerWeights:
     Attributes
     ----------
     w_q, w_k, w_v, w_o : ndarray [d_model, d_model]
-        Column ``h * d_head + i`` of the first three is dimension i of head h.
+        Column ``h * d_head + i`` of the first three is dimension i of head h. Of a `GivenModel`
+        they are [d_model, heads * d_head], and w_o the other way round.
     """
 
     w_q: Array

@@ -19,6 +19,8 @@ from tui.theme import DARK, LIGHT, Palette, make_palette
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from core.lessons import Lesson
+
 
 def explorer_commands() -> type[Provider]:
     """The palette's provider, imported when it is first opened."""
@@ -45,6 +47,10 @@ class AttnApp(App[None]):
         What to show first; already checked.
     theme : str, optional
         Name of a theme; the dark one of the project by default.
+    lesson : Lesson, optional
+        To go through beside the view.
+    step : int
+        Its step to begin with, counted from 0.
     **options
         For Textual's App, such as ``driver_class``.
 
@@ -60,16 +66,25 @@ class AttnApp(App[None]):
     COMMANDS: ClassVar = {explorer_commands}
     BINDINGS: ClassVar = [Binding("ctrl+q", "quit", "quit", show=False, priority=True)]
 
-    def __init__(self, view: View, theme: str | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        view: View,
+        theme: str | None = None,
+        *,
+        lesson: Lesson | None = None,
+        step: int = 0,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self._view = view
+        self._lesson = (lesson, step)
         self.animation_level = "none"  # a frame that says nothing is one too many over SSH
         for each in (DARK, LIGHT):
             self.register_theme(each)
         self.theme = self._checked(DARK.name if theme is None else theme)
 
     def get_default_screen(self) -> Screen[None]:
-        return ExplorerScreen(self._view, self._palette())
+        return ExplorerScreen(self._view, self._palette(), *self._lesson)
 
     def on_mount(self) -> None:
         self.call_after_refresh(collect_garbage_again)

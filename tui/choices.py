@@ -1,7 +1,18 @@
-"""What can be chosen, in words; imports nothing, so that ``--help`` can answer at once."""
+"""What can be chosen, in words; imports nothing heavy, so that ``--help`` can answer at once."""
+
+from core.names import PANES
+
+__all__ = [
+    "DEFAULT_PRECISION",
+    "DEFAULT_ZOOM",
+    "EXAMPLE",
+    "MAX_PRECISION",
+    "PANES",
+    "VECTORS",
+    "ZOOMS",
+]
 
 EXAMPLE = "The ball is blue"
-PANES = ("tokens", "weights", "matrix", "vectors", "derivation")
 VECTORS = ("input", "q", "k", "v", "z", "attn_out")
 ZOOMS = (1, 2, 5, 7, 9)  # widths of a matrix cell; below 5 there is no room for digits
 DEFAULT_ZOOM = 5

@@ -20,28 +20,32 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from core.errors import AttnError
-from core.names import STAGES
-from tui.choices import DEFAULT_ZOOM, PANES, VECTORS, ZOOMS
 from tui.options import (
     FORMATS,
+    OF_A_TEXT,
     build_view,
     check,
     check_format,
     choice,
     number,
     output,
+    places,
     precision,
     shared,
+    switches,
 )
 from tui.terminal.checks import check_terminal, prepare_environment
 
 if TYPE_CHECKING:
+    from core.lessons import Lesson
     from core.types import Trace
     from tui.scene import View
 
 NAME = "attn-tui"
 SHOW = "show"
 WORKSHEET = "worksheet"
+LESSON = "lesson"
+LESSONS = "lessons"
 REFUSED = 2
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
 PIPE_CLOSED = 128 + 13  # and SIGPIPE
@@ -54,10 +58,13 @@ class ExploreCommand(click.Command):
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_usage(ctx, formatter)
-        for command in (SHOW, WORKSHEET):
-            formatter.write_usage(
-                f"{NAME} {command}", "[OPTIONS] TEXT", prefix=" " * len("Usage: ")
-            )
+        for command, words in (
+            (SHOW, "[OPTIONS] TEXT"),
+            (WORKSHEET, "[OPTIONS] TEXT"),
+            (LESSON, "[OPTIONS] NAME"),
+            (LESSONS, ""),
+        ):
+            formatter.write_usage(f"{NAME} {command}", words, prefix=" " * len("Usage: "))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -73,21 +80,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     cls=ExploreCommand,
     help="Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0.",
     epilog=f"“{NAME} {SHOW} --help” explains how to print instead, “{NAME} {WORKSHEET} --help” how"
-    f" to make an exercise. Put -- before a text that starts with - or is the word {SHOW} or"
-    f" {WORKSHEET}.",
+    f" to make an exercise, “{NAME} {LESSONS}” lists worked examples. Put -- before a text that"
+    f" starts with - or is the word {SHOW}, {WORKSHEET}, {LESSON} or {LESSONS}.",
 )
 @click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
 @shared
-@number("--layer", "Layer to look at.", 0)
-@number("--head", "Head to look at.", 0)
-@number("--query", "Token that attends.", 0)
-@number("--key", "Token attended to.", 0)
-@choice("--pane", "Pane to start in.", PANES, "weights")
-@choice("--vector", "Vector to look at.", VECTORS, "attn_out")
-@choice("--zoom", "Width of a cell of the matrix.", tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM))
-@choice("--stage", "Last stage that the derivation shows.", STAGES, STAGES[-1])
-@precision
-@click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord.")
+@places
 @click.option(
     "--version",
     is_flag=True,
@@ -98,16 +96,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     """Check all that can be checked on the shell's screen, then open the explorer's."""
-    problem = check_terminal()
-    if problem:
-        raise click.ClickException(problem)
+    _check_terminal()
     view = build_view(_one_text(words), options)
-    check(view)
-
-    from tui.app import AttnApp
-    from tui.terminal.driver import run_app
-
-    sys.exit(run_app(AttnApp(view, theme=theme)))
+    _open(view, theme)
 
 
 @click.command(
@@ -131,14 +122,23 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     " in csv its rows; json always has all.",
 )
 @number("--key", "The key of --derive.")
+@click.option("--lesson", metavar="NAME|PATH", help="A lesson in place of TEXT and its model.")
 @precision
 @shared
 def show(
-    words: tuple[str, ...], format: str, derive: bool, output: str | None, **options: Any
+    words: tuple[str, ...],
+    format: str,
+    derive: bool,
+    output: str | None,
+    lesson: str | None,
+    **options: Any,
 ) -> None:
     """Trace the text and write it down."""
     check_format(format, derive, options["key"])
-    view, result = _traced(words, options)
+    if lesson is None:
+        view, result = _traced(build_view(_text_to_show(words), options))
+    else:
+        view, result = _traced(_lesson_to_show(lesson, words, options))
 
     from tui.printing.show import derivation_lines, formatted
     from tui.printing.table import Part
@@ -165,14 +165,48 @@ def show(
 @shared
 def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> None:
     """Trace the text and make an exercise of one row."""
-    view, result = _traced(words, options)
+    view, result = _traced(build_view(_text_to_show(words), options))
 
     from tui.printing.worksheet import worksheet as lines
 
     _write(lines(result, view.layer, view.head, view.query, view.precision), output)
 
 
-COMMANDS = {SHOW: show, WORKSHEET: worksheet}
+@click.command(
+    LESSON,
+    help="Open a lesson in the explorer: NAME is one of “attn-tui lessons”, or the path of a"
+    " lesson's .toml file. > and < go through its steps.",
+    epilog="Switches and places that are given here take the place of the step's own.",
+)
+@click.argument("name", type=click.UNPROCESSED)
+@number("--step", "Step to begin with, counted from 1.", 1)
+@switches
+@places
+def lesson(name: str, step: int, theme: str | None, **options: Any) -> None:
+    """Check the lesson on the shell's screen, then open the explorer's."""
+    _check_terminal()
+
+    from core.lessons import open_lesson
+    from tui.lessons import changed, step_index, view_at
+
+    found = open_lesson(name)
+    index = step_index(found, step)
+    _open(changed(view_at(found, index), options, _given()), theme, found, index)
+
+
+@click.command(LESSONS, help="List the lessons: their names and titles.")
+def lessons() -> None:
+    """Print a line a lesson."""
+    from core.lessons import bundled_lessons
+    from tui.labels import pad
+    from tui.lessons import language
+
+    listed = list(bundled_lessons())
+    cells = max(len(each.name) for each in listed)
+    _write((f"{pad(each.name, cells)}  {each.title.of(language())}" for each in listed), None)
+
+
+COMMANDS = {SHOW: show, WORKSHEET: worksheet, LESSON: lesson, LESSONS: lessons}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -244,6 +278,29 @@ def _refuse(sentence: str) -> int:
     return REFUSED
 
 
+def _check_terminal() -> None:
+    problem = check_terminal()
+    if problem:
+        raise click.ClickException(problem)
+
+
+def _open(view: View, theme: str | None, lesson: Lesson | None = None, step: int = 0) -> NoReturn:
+    """Check a view on the shell's screen, then explore it."""
+    check(view)
+
+    from tui.app import AttnApp
+    from tui.terminal.driver import run_app
+
+    sys.exit(run_app(AttnApp(view, theme=theme, lesson=lesson, step=step)))
+
+
+def _given() -> set[str]:
+    """Names of the parameters that stand on the command line."""
+    ctx = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
+
+
 def _one_text(words: tuple[str, ...]) -> str | None:
     """The text, None without one; several words are a sentence without its quotes."""
     if len(words) < 2:
@@ -253,9 +310,26 @@ def _one_text(words: tuple[str, ...]) -> str | None:
     raise click.UsageError(f'put the text in quotes, as in "{start} …"{also}')
 
 
-def _traced(words: tuple[str, ...], options: dict[str, Any]) -> tuple[View, Trace]:
-    """The view that is asked for and its trace; notes about the text go to error output."""
-    view = build_view(_text_to_show(words), options)
+def _lesson_to_show(name: str, words: tuple[str, ...], options: dict[str, Any]) -> View:
+    """A lesson before its first step, under the switches that are given."""
+    given = _given()
+    if words:
+        raise click.UsageError("a lesson has its own text: leave out the text, or --lesson")
+    for option in OF_A_TEXT:
+        if option in given:
+            raise click.UsageError(
+                f"--{option.replace('_', '-')} does not go with --lesson: a lesson has its own"
+                " tokens and model"
+            )
+
+    from core.lessons import open_lesson
+    from tui.lessons import changed, view_at
+
+    return changed(view_at(open_lesson(name), -1), options, given)
+
+
+def _traced(view: View) -> tuple[View, Trace]:
+    """A view and its trace; notes about the text go to error output."""
     tokens = check(view)
 
     from core.runner import trace

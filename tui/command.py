@@ -6,22 +6,24 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.errors import TextError
+from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
 from core.types import Mask
+from tui.lessons import Guide
 from tui.scene import View
 
 NAME = "attn-tui"
-COMMANDS = ("show", "worksheet")  # a text that is one of these words needs a -- before it
+COMMANDS = ("show", "worksheet", "lesson", "lessons")  # such a text needs a -- before it
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
-def command_line(view: View, theme: str | None = None) -> str:
-    """The shortest ``attn-tui`` command that opens exactly this view.
+def command_line(view: View, theme: str | None = None, guide: Guide | None = None) -> str:
+    """The shortest ``attn-tui`` command that opens exactly this view, in its lesson if it has one.
 
     Options at their defaults are left out, and so is a theme of None. The path of a tokenizer
     becomes absolute, so that the command works from any folder. Words are quoted for a POSIX
@@ -33,10 +35,15 @@ def command_line(view: View, theme: str | None = None) -> str:
     TextError
         The text or the tokenizer's name holds a NUL, which no command line can carry.
     """
+    if guide is not None and (guide.given or guide.owns(view.request)):
+        words = [NAME, "lesson", *_steps(guide), *_changes(_seen(view, guide.view))]
+        if theme is not None:
+            words += ["--theme", _quoted(theme)]
+        return " ".join([*words, _quoted(_name(guide.lesson))])
     text = re.sub("[\ud800-\udfff]", "\ufffd", view.request.text)
     if "\0" in text + view.request.tokenizer:
         raise TextError("no command line can carry a NUL character", "take it out of the text")
-    words = [NAME, *_options(_anywhere(view))]
+    words = [NAME, *_changes(_fields(_anywhere(view), View()))]
     if theme is not None:
         words += ["--theme", _quoted(theme)]
     if text != View().request.text:
@@ -53,9 +60,19 @@ def _anywhere(view: View) -> View:
     return replace(view, request=replace(view.request, tokenizer=tokenizer))
 
 
-def _options(view: View) -> Iterator[str]:
+def _steps(guide: Guide) -> list[str]:
+    return ["--step", str(guide.step + 1)] if guide.step else []
+
+
+def _name(lesson: Lesson) -> str:
+    """The name of one of the program's lessons, the path of any other."""
+    bundled = bundled_paths().get(lesson.name)
+    return lesson.name if bundled and str(bundled) == lesson.path else lesson.path
+
+
+def _changes(fields: Iterable[tuple[str, object, object]]) -> Iterator[str]:
     """Option and value for each field that is not at its default."""
-    for option, value, default in _fields(view, View()):
+    for option, value, default in fields:
         if value == default:
             continue
         if isinstance(value, bool):
@@ -69,11 +86,16 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     """(option, value, default) in the order of ``--help``."""
     request, usual = view.request, plain.request
     model, usual_model = request.model, usual.model
-    switches, usual_switches = request.switches, usual.switches
     yield "--tokenizer", request.tokenizer, usual.tokenizer
     yield "--as-saved", request.as_saved, usual.as_saved
     for name in ("d_model", "heads", "layers", "seed"):
         yield _option(name), getattr(model, name), getattr(usual_model, name)
+    yield from _seen(view, plain)
+
+
+def _seen(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
+    """The switches and the places among `_fields`."""
+    switches, usual_switches = view.request.switches, plain.request.switches
     yield "--mask", switches.mask.name, usual_switches.mask.name
     yield "--block", _listed(switches.mask), _listed(usual_switches.mask)
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding
+
+if TYPE_CHECKING:
+    from tui.scene import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ LOOK = (
     Key("Z", "Z", "cycle('zoom',-1)", "narrower matrix cells, more of the pattern"),
     Key("plus,equals_sign", "+", "step('precision',1)", "more digits"),
     Key("minus", "-", "step('precision',-1)", "fewer digits"),
+    Key("greater_than_sign", ">", "lesson(1)", "next step of a lesson"),
+    Key("less_than_sign", "<", "lesson(-1)", "step of a lesson before"),
 )
 CHANGE = (
     Key("e,i", "e i", "edit", "edit the sentence"),
@@ -146,3 +151,31 @@ EDITING = (
 )
 BROWSING_LAST = (Hint("?", "help", "question_mark"), Hint("q", "quit", "q"))
 EDITING_LAST = (Hint("F1", "help", "f1"), Hint("^q", "quit", "ctrl+q"))
+
+
+def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
+    """Whether a key of the footer would change anything now.
+
+    Parameters
+    ----------
+    key : str
+    view : View
+    seen : bool
+        There is a trace to look at.
+    wide : bool
+        All panes are shown.
+    switched : bool
+        There is a switch to take back.
+    """
+    model = view.request.model
+    if not seen:
+        return key in ("e", "y", "ctrl+p")
+    in_matrix = view.pane in ("matrix", "derivation")
+    return {
+        "right": model.heads > 1 or in_matrix,
+        "full_stop": model.heads > 1,
+        "right_square_bracket": model.layers > 1,
+        "v": wide or view.pane == "vectors",
+        "z": wide or in_matrix,
+        "u": switched,
+    }.get(key, True)

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from core.names import NORMALIZERS, PROJECTIONS
-from tui.choices import DEFAULT_PRECISION, EXAMPLE, MAX_PRECISION
+from core.names import NORMALIZERS, PROJECTIONS, STAGES
+from tui.choices import (
+    DEFAULT_PRECISION,
+    DEFAULT_ZOOM,
+    EXAMPLE,
+    MAX_PRECISION,
+    PANES,
+    VECTORS,
+    ZOOMS,
+)
 
 if TYPE_CHECKING:
     from core.types import Tokens
@@ -99,7 +107,7 @@ def choice(
     )
 
 
-_SHARED = (
+_MODEL = (
     click.option(
         "--tokenizer",
         default="mixed",
@@ -116,6 +124,8 @@ _SHARED = (
     number("--heads", "Heads; they share d_model evenly.", 4),
     number("--layers", "Layers.", 1),
     number("--seed", "Seed of the random weights.", 0),
+)
+_SWITCHES = (
     click.option(
         "--mask",
         type=mask_parts,
@@ -166,9 +176,38 @@ output = click.option(
 )
 
 
+_PLACES = (
+    number("--layer", "Layer to look at.", 0),
+    number("--head", "Head to look at.", 0),
+    number("--query", "Token that attends.", 0),
+    number("--key", "Token attended to.", 0),
+    choice("--pane", "Pane to start in.", PANES, "weights"),
+    choice("--vector", "Vector to look at.", VECTORS, "attn_out"),
+    choice("--zoom", "Width of a cell of the matrix.", tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)),
+    choice("--stage", "Last stage that the derivation shows.", STAGES, STAGES[-1]),
+    precision,
+    click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord."),
+)
+OF_A_TEXT = ("tokenizer", "as_saved", "d_model", "heads", "layers", "seed")
+
+
 def shared(command: Decorated) -> Decorated:
     """Add the options of the model and of the switches to a command."""
-    for option in reversed(_SHARED):
+    return _with((*_MODEL, *_SWITCHES), command)
+
+
+def switches(command: Decorated) -> Decorated:
+    """Add the options of the switches to a command."""
+    return _with(_SWITCHES, command)
+
+
+def places(command: Decorated) -> Decorated:
+    """Add the options of the explorer's view to a command."""
+    return _with(_PLACES, command)
+
+
+def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -201,7 +240,6 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
     SettingError
         The precision is out of range. Every other number is checked by `check`.
     """
-    from core.errors import SettingError
     from core.types import Mask, ModelSpec, Request, Switches
     from tui.scene import View
 
@@ -220,14 +258,27 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
         ),
         options["as_saved"],
     )
-    places = {name: options[name] for name in PLACES if options.get(name) is not None}
-    if "zoom" in places:
-        places["zoom"] = int(places["zoom"])
-    if not 1 <= places.get("precision", 1) <= MAX_PRECISION:
+    return View(request, **places_of(options))
+
+
+def places_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a view among options, those that are absent or None left out.
+
+    Raises
+    ------
+    SettingError
+        The precision is out of range.
+    """
+    from core.errors import SettingError
+
+    found = {name: options[name] for name in PLACES if options.get(name) is not None}
+    if "zoom" in found:
+        found["zoom"] = int(found["zoom"])
+    if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
         raise SettingError(
-            f"precision {places['precision']} is out of range", f"choose 1 to {MAX_PRECISION}"
+            f"precision {found['precision']} is out of range", f"choose 1 to {MAX_PRECISION}"
         )
-    return View(request, **places)
+    return found
 
 
 def check(view: View) -> Tokens:

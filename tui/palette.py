@@ -12,12 +12,15 @@ from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
+from core.errors import AttnError
+from core.lessons import Lesson, bundled_lessons
 from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
 from core.types import Mask
 from tui.choices import PANES
 from tui.keys import CHANGE, LOOK, PROGRAM
+from tui.lessons import language
 from tui.screens.explorer import ExplorerScreen
 
 MASKS = (
@@ -41,6 +44,14 @@ def examples() -> list[tuple[str, str]]:
     """Title and text of each example sentence."""
     with data_path("examples.toml").open("rb") as file:
         return [(entry["title"], entry["text"]) for entry in tomllib.load(file)["examples"]]
+
+
+def lessons() -> list[Lesson]:
+    """The lessons of the program; a faulty file must not take the palette away."""
+    try:
+        return list(bundled_lessons())
+    except AttnError:
+        return []
 
 
 class SteadyPalette(CommandPalette):
@@ -86,6 +97,11 @@ class ExplorerCommands(Provider):
         explorer = self.explorer
         for title, text in examples():
             yield Command(f"Example: {title}", visible(text), partial(explorer.explore, text))
+        for lesson in lessons():
+            title, about = (words.of(language()) for words in (lesson.title, lesson.about))
+            yield Command(f"Lesson: {title}", about, partial(explorer.open_lesson, lesson))
+        if explorer.guide is not None:
+            yield Command("Leave the lesson", "explore on", explorer.leave_lesson)
         for pane in PANES:
             run = partial(explorer.action_pane, pane)
             yield Command(f"Pane: {pane}", f"show the {pane}", run)

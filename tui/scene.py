@@ -8,6 +8,8 @@ from core.names import STAGES
 from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trace
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
+GIVEN = "given matrices"  # said in place of the warning that weights are random
+
 
 @dataclass(frozen=True, slots=True)
 class View:

@@ -77,7 +77,7 @@ def test_blocked_keys():
 
 
 def test_show_and_the_explorer_share_their_options():
-    own = {"--help", "--format", "--output", "--derive"}
+    own = {"--help", "--format", "--output", "--derive", "--lesson"}
     explorer = {"--pane", "--vector", "--zoom", "--stage", "--theme", "--version", "--help"}
 
     def names(command):
@@ -143,7 +143,7 @@ def test_the_explorer_opens_what_was_asked_for(monkeypatch):
     import types
 
     opened = []
-    app = types.SimpleNamespace(AttnApp=lambda view, theme: (view, theme))
+    app = types.SimpleNamespace(AttnApp=lambda view, theme, **lesson: (view, theme, lesson))
     driver = types.SimpleNamespace(run_app=lambda app: opened.append(app) or 7)
     monkeypatch.setitem(sys.modules, "tui.app", app)
     monkeypatch.setitem(sys.modules, "tui.terminal.driver", driver)
@@ -151,7 +151,9 @@ def test_the_explorer_opens_what_was_asked_for(monkeypatch):
     with pytest.raises(SystemExit) as exited:
         cli.main(["a b", "--key", "1", "--theme", "nord", "--vector", "q"])
     assert exited.value.code == 7
-    assert opened == [(View(Request("a b"), key=1, vector="q"), "nord")]
+    assert opened == [
+        (View(Request("a b"), key=1, vector="q"), "nord", {"lesson": None, "step": 0})
+    ]
 
 
 def test_every_example_can_be_explored():

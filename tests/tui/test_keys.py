@@ -101,6 +101,7 @@ OTHERS = {
         "f1",
     ),
     *("ctrl+p", "q", "ctrl+q"),
+    *("greater_than_sign", "less_than_sign"),  # of a lesson
 }
 
 

@@ -3,9 +3,11 @@
 import pytest
 from textual.widgets import Input
 
+from core.lessons import bundled_paths, open_lesson
 from core.types import Mask
 from tests.tui.helpers import make_view, settle
 from tui.app import AttnApp
+from tui.lessons import view_at
 from tui.theme import LIGHT
 
 COMPACT, USUAL, LARGE = (80, 24), (120, 36), (200, 60)
@@ -18,7 +20,7 @@ EMOJI = "👩‍👩‍👧 🇨🇳 👍🏽 ❤️ make one picture each"
 def looks(snap_compare):
     """Whether a view looks as it did: size, keys to press first, theme."""
 
-    def compare(view=None, size=USUAL, keys=(), theme=None):
+    def compare(view=None, size=USUAL, keys=(), theme=None, **lesson):
         async def prepare(pilot):
             await settle(pilot)
             for key in keys:
@@ -27,7 +29,7 @@ def looks(snap_compare):
             for line in pilot.app.screen.query(Input):
                 line.cursor_blink = False
 
-        app = AttnApp(view or make_view(query=5), theme)
+        app = AttnApp(view or make_view(query=5), theme, **lesson)
         return snap_compare(app, terminal_size=size, run_before=prepare)
 
     return compare
@@ -167,3 +169,18 @@ def test_derivation_of_a_masked_cell_in_the_light(looks):
 
 def test_before_and_after_a_switch(looks):
     assert looks(make_view(query=5, head=1), keys=("s",))
+
+
+@pytest.mark.parametrize("end", ["first", "last"])
+@pytest.mark.parametrize("name", bundled_paths())
+def test_lesson(looks, name, end):
+    lesson = open_lesson(name)
+    step = 0 if end == "first" else len(lesson.steps) - 1
+    assert looks(view_at(lesson, step), lesson=lesson, step=step)
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_lesson_in_chinese(looks, size, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    lesson = open_lesson("dot-product")
+    assert looks(view_at(lesson, 0), size, lesson=lesson, step=0)

@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 from core.errors import AttnError
 from core.text import is_unseen, label
-from core.types import Array, BoolArray, LayerTrace, Trace
+from core.types import Array, BoolArray, LayerTrace, Request, Trace
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
 from tui.scene import Scene, View
@@ -176,11 +176,17 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "positions": switches.positions,
             "scale": switches.scale,
             "temperature": switches.temperature,
-            "projections": switches.projections,
+            "projections": _projections(request),
             "normalizer": switches.normalizer,
         },
     )
     yield "text", trace.tokens.text
+
+
+def _projections(request: Request) -> str:
+    """The switch, but given matrices are not called seeded."""
+    name, given = request.switches.projections, request.model.seed is None
+    return "given" if given and name == "seeded" else name
 
 
 def _json_token(token: Any) -> str:

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from core.text import label, visible
 from core.types import Array, BoolArray, Tokens, Trace
 from tui.labels import MASKED, clip, pad, plural, signed, weight, weight_cells
-from tui.scene import switches_in_words
+from tui.scene import GIVEN, switches_in_words
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
@@ -135,15 +135,12 @@ def _one_or_all(index: int | None, count: int) -> Sequence[int]:
 
 def _facts(trace: Trace) -> Iterator[str]:
     model, request = trace.request.model, trace.request
-    yield " · ".join(
-        (
-            model.name,
-            f"seed {model.seed}",
-            f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}",
-            f"d_model {model.d_model}",
-            "random weights: the mechanism, not meaning",
-        )
-    )
+    seeded = model.seed is not None
+    facts = [model.name, f"seed {model.seed}"] if seeded else [model.name]
+    facts.append(f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}")
+    facts.append(f"d_model {model.d_model}")
+    facts.append("random weights: the mechanism, not meaning" if seeded else GIVEN)
+    yield " · ".join(facts)
     yield " · ".join(switches_in_words(request.switches, model.d_head, trace.tokens.padding))
     yield f"{plural(len(trace.tokens), 'token')} · tokenizer {visible(request.tokenizer)}"
 

@@ -11,13 +11,13 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
+from core.lessons import Lesson
 from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
@@ -31,14 +31,17 @@ from tui.keys import (
     EDITING_LAST,
     MATRIX,
     Hint,
+    works,
 )
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
+from tui.screens.lesson import LessonScreen
 from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.derivation import DerivationPane
+from tui.widgets.lesson import LessonPanel
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
 from tui.widgets.pane import Pane
@@ -56,14 +59,16 @@ if TYPE_CHECKING:
     from tui.printing.derivation import Block
 
 
-class ExplorerScreen(Screen[None]):
+class ExplorerScreen(LessonScreen):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
     AUTO_FOCUS = ""
 
-    def __init__(self, view: View, palette: Palette) -> None:
-        super().__init__()
+    def __init__(
+        self, view: View, palette: Palette, lesson: Lesson | None = None, step: int = 0
+    ) -> None:
+        super().__init__(lesson, step)
         self._compositor = SpansCompositor()
         self.state = Explorer(view)
         self.palette = palette
@@ -86,6 +91,7 @@ class ExplorerScreen(Screen[None]):
         with Vertical(id="sentence-box") as box:
             box.border_title = "Sentence"
             yield Sentence(self.state.view.request.text)
+        yield LessonPanel()
         yield Tabs()
         with Horizontal(id="body"):
             yield TokensPane("tokens")
@@ -105,6 +111,7 @@ class ExplorerScreen(Screen[None]):
         self._derivation = self.query_one(DerivationPane)
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
+        self.show_lesson()
         self.submit(self.state.view.request)
         self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
         self.action_focus_pane()
@@ -162,7 +169,10 @@ class ExplorerScreen(Screen[None]):
             refused = attempt(lambda: self.state.accept(result))
             if refused is not None:
                 self.state.refuse(request, refused)
-        self._publish()
+        if self.select_of_step() and not isinstance(self.focused, Sentence):
+            self.action_focus_pane()
+        else:
+            self._publish()
 
     def _publish(self) -> None:
         """Hand the state to the widgets."""
@@ -211,6 +221,8 @@ class ExplorerScreen(Screen[None]):
             self._burst.stop()
             self._burst = None
         text = self.query_one(Sentence).true_text
+        if self.restore_sentence():
+            return
         if text != self.state.asked.text:
             self.submit(self.state.with_text(text))
 
@@ -286,9 +298,6 @@ class ExplorerScreen(Screen[None]):
 
     # Switches.
 
-    def action_edit(self) -> None:
-        self.set_focus(self.query_one(Sentence))
-
     def action_mask(self) -> None:
         self.submit(self.state.next_mask())
 
@@ -310,10 +319,6 @@ class ExplorerScreen(Screen[None]):
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))
 
-    def explore(self, text: str) -> None:
-        """Put another sentence in place of this one."""
-        self.query_one(Sentence).set_true_text(text)
-
     # The rest.
 
     def action_copy(self) -> None:
@@ -321,7 +326,7 @@ class ExplorerScreen(Screen[None]):
 
         try:
             theme = self.app.theme if self.app.theme != DARK.name else None
-            command = command_line(self.state.view, theme)
+            command = command_line(self.state.view, theme, self.guide)
         except AttnError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
@@ -386,21 +391,9 @@ class ExplorerScreen(Screen[None]):
         else:
             pools = {"matrix": MATRIX, "derivation": DERIVATION}
             pool = pools.get(self.state.view.pane, BROWSING)
-            hints, last = tuple(hint for hint in pool if self._works(hint.key)), BROWSING_LAST
+            view, seen = self.state.view, self.scene is not None
+            wide = not self.has_class("-compact")
+            switched = self.state.undone() is not None
+            hints = tuple(hint for hint in pool if works(hint.key, view, seen, wide, switched))
+            last = BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
-
-    def _works(self, key: str) -> bool:
-        """Whether a key of the footer would change anything now."""
-        view, model = self.state.view, self.state.view.request.model
-        if self.scene is None:
-            return key in ("e", "y", "ctrl+p")
-        in_matrix = view.pane in ("matrix", "derivation")
-        wide = not self.has_class("-compact")
-        return {
-            "right": model.heads > 1 or in_matrix,
-            "full_stop": model.heads > 1,
-            "right_square_bracket": model.layers > 1,
-            "v": wide or view.pane == "vectors",
-            "z": wide or in_matrix,
-            "u": self.state.undone() is not None,
-        }.get(key, True)

@@ -14,7 +14,7 @@ from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
 from tui.messages import Pressed, Selected
-from tui.scene import View, switches_in_words
+from tui.scene import GIVEN, View, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
@@ -49,10 +49,12 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
         return name
     model = view.request.model
     shape = f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}"
-    facts = f"  seed {model.seed} · {shape}"
-    longer = f"  {model.name} · seed {model.seed} · {shape} · d_model {model.d_model}"
+    seed = "" if model.seed is None else f"seed {model.seed} · "
+    facts = f"  {seed}{shape}"
+    longer = f"  {model.name} · {seed}{shape} · d_model {model.d_model}"
+    warnings = (GIVEN,) if model.seed is None else _WARNINGS
     for left in (longer, facts):
-        for warning in _WARNINGS if left is facts else _WARNINGS[:1]:
+        for warning in warnings if left is facts else warnings[:1]:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
             if gap >= 2:
                 return [*name, (left + " " * gap, palette.base), (warning, palette.dim)]

@@ -1,0 +1,320 @@
+"""From a lesson's TOML to a `Lesson`, with errors that name the file, the key and the fault."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from core.errors import AttnError, LessonError
+from core.lessons import Expected, Lesson, Step, Words
+from core.names import NORMALIZERS, PANES, PROJECTIONS, STAGES
+from core.runner import check_model, check_switches
+from core.text import visible
+from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
+from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches
+
+MAX_BYTES = 2**20
+MAX_DIGITS = 12
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MASK = re.compile(r"(causal)?(\+?window:([0-9]{1,9}))?|none")
+ARRAYS = ("q", "k", "v", "dot", "attn_scores", "pattern", "z", "attn_out", "resid_pre")
+_COUNTS = ("layer", "head", "query", "key")
+_NEEDS = "see data/lessons for examples"
+
+
+class _Table:
+    """A table of a file: gives what its keys hold, and complains about the others."""
+
+    def __init__(self, file: str, place: str, data: Any) -> None:
+        self.file, self.place, self._asked = file, place, set[str]()
+        if not isinstance(data, dict):
+            self.refuse("", "is no table")
+        self.data: dict[str, Any] = data
+
+    def refuse(self, key: str, fault: str, hint: str = _NEEDS) -> NoReturn:
+        name = ".".join(part for part in (self.place, key) if part) or "the file"
+        raise LessonError(f"lesson {self.file}: {visible(name)} {fault}", hint)
+
+    def has(self, key: str) -> bool:
+        return key in self.data
+
+    def get(self, key: str) -> Any:
+        self._asked.add(key)
+        if key not in self.data:
+            self.refuse(key, "is missing")
+        return self.data[key]
+
+    def table(self, key: str) -> _Table:
+        return _Table(self.file, f"{self.place}.{key}" if self.place else key, self.get(key))
+
+    def tables(self, key: str) -> list[_Table]:
+        found = self.get(key)
+        if not isinstance(found, list):
+            self.refuse(key, "is no list of tables", f"begin each with [[{key}]]")
+        return [_Table(self.file, f"{key} {i}", data) for i, data in enumerate(found, 1)]
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str) or not value.strip():
+            self.refuse(key, "is no text", "put words in quotes")
+        return str(value)
+
+    def one_of(self, key: str, words: Sequence[str]) -> str:
+        value = self.get(key)
+        if value not in words:
+            self.refuse(key, f"is {_shown(value)}", f"choose one of {', '.join(words)}")
+        return str(value)
+
+    def whole(self, key: str, low: int, high: int) -> int:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.refuse(key, f"is {_shown(value)} and no whole number", f"choose {low} to {high}")
+        if not low <= value <= high:
+            self.refuse(key, f"is {_shown(value)}, out of range", f"choose {low} to {high}")
+        return int(value)
+
+    def yes_or_no(self, key: str) -> bool:
+        value = self.get(key)
+        if not isinstance(value, bool):
+            self.refuse(key, f"is {_shown(value)}", "choose true or false")
+        return value
+
+    def number(self, key: str) -> float:
+        return self._number(key, self.get(key))
+
+    def rows(self, key: str) -> Rows:
+        """Rows of numbers; one row may stand without its outer brackets."""
+        value = self.get(key)
+        if isinstance(value, list) and value and not any(isinstance(row, list) for row in value):
+            value = [value]
+        if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
+            self.refuse(key, "is no matrix", "write it as [[1, 0], [0, 1]]")
+        return tuple(
+            tuple(self._number(f"{key} row {i}", entry) for entry in row)
+            for i, row in enumerate(value)
+        )
+
+    def _number(self, key: str, value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.refuse(key, f"holds {_shown(value)} where a number must be", "write numbers")
+        try:
+            made = float(value)
+        except OverflowError:
+            made = math.inf
+        if not math.isfinite(made):
+            self.refuse(key, f"holds {_shown(value)}", "use finite numbers")
+        return made
+
+    def words(self, key: str) -> Words:
+        table = self.table(key)
+        found = Words(_one_line(table.text("en")), _one_line(table.text("zh")))
+        table.done()
+        return found
+
+    def done(self, *optional: str) -> None:
+        """Refuse keys that nobody asked for; the hint names those and the optional ones."""
+        unknown = [key for key in self.data if key not in self._asked]
+        if unknown:
+            known = ", ".join(sorted(self._asked.union(optional)))
+            self.refuse(unknown[0], "is unknown", f"the keys here are {known}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = visible(repr(value))
+    except ValueError:  # a whole number of thousands of digits
+        return "a huge number"
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Read and check a lesson.
+
+    Raises
+    ------
+    LessonError
+        The file cannot be read, or a key of it is missing, unknown or holds what it may not.
+    """
+    shown = visible(str(path))
+    table = _Table(shown, "", _parsed(path, shown))
+    name = table.text("name")
+    if not _NAME.fullmatch(name) or len(name) > 40:
+        table.refuse("name", f"is {_shown(name)}", "use a-z, 0-9 and single hyphens, 40 at most")
+    title, about = table.words("title"), table.words("about")
+    text, tokenizer = _text(table)
+    model = _model(table, name)
+    switches = dict(_switches(table)) if table.has("switches") else {}
+    request = Request(text, tokenizer, model, Switches(**switches))
+    count = _check_request(table, request)
+    limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
+    steps = tuple(_step(each, limits) for each in table.tables("steps"))
+    if not steps:
+        table.refuse("steps", "is empty", "give a lesson one step or more")
+    expected = table.tables("expected") if table.has("expected") else []
+    numbers = tuple(_expected(each, limits, len(steps)) for each in expected)
+    table.done("text", "tokens", "tokenizer", "model", "switches", "expected")
+    lesson = Lesson(name, os.path.abspath(path), title, about, request, steps, numbers)
+    for index in range(len(steps)):
+        _check_switched(table, lesson, index)
+    return lesson
+
+
+def _parsed(path: Path, shown: str) -> dict[str, Any]:
+    if os.path.isdir(path):
+        raise LessonError(f"lesson {shown} is a folder", "name a .toml file in it")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
+        raise LessonError(f"lesson {shown} is no ordinary file", "name a .toml file")
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise LessonError(
+                f"lesson {shown} is larger than {MAX_BYTES >> 20} MiB", "use fewer tokens"
+            )
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise LessonError(f"lesson {shown} does not exist", "name a .toml file") from error
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        reason = getattr(error, "strerror", None) or visible(str(error))
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else reason
+        raise LessonError(f"lesson {shown} cannot be read ({reason})", "mend the file") from error
+    except RecursionError as error:
+        raise LessonError(f"lesson {shown} nests too deeply", "mend the file") from error
+
+
+def _text(table: _Table) -> tuple[str, str]:
+    """Text and tokenizer; a list of tokens is a text that spaces cut."""
+    if table.has("tokens") == table.has("text"):
+        table.refuse("", "must have either text or tokens")
+    if table.has("text"):
+        tokenizer = "mixed"
+        if table.has("tokenizer"):
+            tokenizer = table.one_of("tokenizer", tuple(PATTERNS))
+        return table.text("text"), tokenizer
+    tokens = table.get("tokens")
+    if not isinstance(tokens, list) or not tokens:
+        table.refuse("tokens", "is no list of words", 'write it as ["我", "爱", "你"]')
+    if len(tokens) > MAX_TOKENS:
+        table.refuse("tokens", f"holds {len(tokens):,} tokens", f"use at most {MAX_TOKENS:,}")
+    for token in tokens:
+        if not isinstance(token, str) or len(token.split()) != 1 or token.strip() != token:
+            table.refuse("tokens", f"holds {_shown(token)}", "use words without spaces in them")
+    return " ".join(tokens), "spaces"
+
+
+def _model(table: _Table, name: str) -> ModelSpec | GivenModel:
+    if not table.has("model"):
+        return ModelSpec()
+    part = table.table("model")
+    if part.has("x") and part.has("seed"):
+        part.refuse("seed", "stands beside given matrices", "leave one of them out")
+    if part.has("x") or part.has("w_q"):
+        rows = {key: part.rows(key) for key in ("x", "w_q", "w_k", "w_v")}
+        w_o = part.rows("w_o") if part.has("w_o") else None
+        heads = part.whole("heads", 1, 2**16) if part.has("heads") else 1
+        part.done("w_o", "heads")
+        return GivenModel(name, **rows, w_o=w_o, heads=heads)
+    sizes = {"layers": 96, "heads": 2**16, "d_model": 2**16, "seed": 2**64 - 1}
+    given = {
+        key: part.whole(key, int(key != "seed"), most)
+        for key, most in sizes.items()
+        if part.has(key)
+    }
+    part.done(*sizes)
+    return ModelSpec(**given)
+
+
+def _switches(table: _Table) -> list[tuple[str, Any]]:
+    part = table.table("switches")
+    readers: dict[str, Callable[[], Any]] = {
+        "mask": lambda: _mask(part),
+        "positions": lambda: part.yes_or_no("positions"),
+        "scale": lambda: part.yes_or_no("scale"),
+        "temperature": lambda: part.number("temperature"),
+        "projections": lambda: _projections(part),
+        "normalizer": lambda: part.one_of("normalizer", NORMALIZERS),
+    }
+    found = [(name, read()) for name, read in readers.items() if part.has(name)]
+    part.done(*readers)
+    return found
+
+
+def _projections(part: _Table) -> str:
+    """The switch; ``given`` is another word for a model's own matrices."""
+    word = part.one_of("projections", (*PROJECTIONS, "given"))
+    return PROJECTIONS[0] if word == "given" else word
+
+
+def _mask(part: _Table) -> Mask:
+    value = part.text("mask")
+    match = _MASK.fullmatch(value)
+    if not match or value.startswith("+"):
+        part.refuse(
+            "mask", f"is {_shown(value)}", "choose none, causal, window:N or causal+window:N"
+        )
+    return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
+
+
+def _step(table: _Table, limits: dict[str, int]) -> Step:
+    places: list[tuple[str, str | int]] = []
+    for name, words in (("pane", PANES), ("stage", STAGES)):
+        if table.has(name):
+            places.append((name, table.one_of(name, words)))
+    for name in _COUNTS:
+        if table.has(name):
+            places.append((name, table.whole(name, 0, limits[name] - 1)))
+    if table.has("precision"):
+        places.append(("precision", table.whole("precision", 1, MAX_DIGITS)))
+    switches = tuple(_switches(table)) if table.has("switches") else ()
+    step = Step(table.words("say"), tuple(places), switches)
+    table.done("pane", "stage", "precision", *_COUNTS, "switches")
+    return step
+
+
+def _expected(table: _Table, limits: dict[str, int], steps: int) -> Expected:
+    places: dict[str, int] = {}
+    for name in ("layer", "head", "query"):
+        if table.has(name):
+            places[name] = table.whole(name, 0, limits[name] - 1)
+    if table.has("step"):
+        places["step"] = table.whole("step", 1, steps) - 1
+    array, digits = table.one_of("array", ARRAYS), table.whole("digits", 0, MAX_DIGITS)
+    values = table.rows("values")
+    table.done("layer", "head", "query", "step")
+    return Expected(array, values, digits, **places)
+
+
+def _check_request(table: _Table, request: Request) -> int:
+    """Check model, switches and tokens against each other; gives the number of tokens."""
+    try:
+        check_model(request.model)
+    except AttnError as error:
+        table.refuse("model", f"does not fit: {error.message}", error.hint)
+    try:
+        tokens = open_tokenizer(request.tokenizer).encode(request.text)
+    except AttnError as error:
+        table.refuse("text", f"is refused: {error.message}", error.hint)
+    key = "tokens" if table.has("tokens") else "text"
+    if tokens.total > MAX_TOKENS:
+        table.refuse(key, f"has {tokens.total:,} tokens", f"use at most {MAX_TOKENS:,}")
+    if isinstance(request.model, GivenModel) and len(request.model.x) != len(tokens):
+        fault = f"has {len(request.model.x)} rows for {len(tokens)} tokens"
+        table.refuse("model.x", fault, "give each token a row")
+    return len(tokens)
+
+
+def _check_switched(table: _Table, lesson: Lesson, index: int) -> None:
+    request = lesson.request_at(index)
+    try:
+        check_switches(request.switches)
+    except AttnError as error:
+        table.refuse(f"steps {index + 1}", f"is refused: {error.message}", error.hint)

@@ -1,0 +1,204 @@
+"""Lessons: the numbers that they promise, and what a file may not say."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+
+from core import run
+from core.errors import LessonError
+from core.lessons import bundled_lessons, bundled_paths, found_values, open_lesson
+from core.resources import data_path
+from core.types import Mask
+
+DECIMAL = re.compile(r"-?[0-9]*\.[0-9]+")
+LESSONS = list(bundled_paths())
+GOOD = """
+name = "mine"
+title = { en = "Mine", zh = "我的" }
+about = { en = "About it.", zh = "关于。" }
+tokens = ["a", "b"]
+
+[model]
+x = [[1, 0], [0, 1]]
+w_q = [[1, 0], [0, 1]]
+w_k = [[1, 0], [0, 1]]
+w_v = [[1, 0], [0, 1]]
+
+[switches]
+positions = false
+
+[[steps]]
+say = { en = "First.", zh = "一。" }
+pane = "matrix"
+query = 1
+
+[[steps]]
+say = { en = "Second.", zh = "二。" }
+key = 1
+switches = { mask = "causal", temperature = 2 }
+
+[[expected]]
+array = "dot"
+digits = 0
+values = [[1, 0], [0, 1]]
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    """A lesson from the good file with parts of it replaced."""
+
+    def made(*changes):
+        text = GOOD
+        for old, new in zip(changes[::2], changes[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new, 1)
+        path = tmp_path / f"mine-{len(os.listdir(tmp_path))}.toml"
+        path.write_text(text)
+        return open_lesson(str(path))
+
+    return made
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_expected_values(name):
+    lesson = open_lesson(name)
+    assert lesson.expected
+    for expected in lesson.expected:
+        found = found_values(run(lesson.request_at(expected.step)), expected)
+        assert found.shape == np.shape(expected.values)
+        half = 0.5 * 10.0**-expected.digits
+        assert np.abs(found - expected.values).max() <= half * (1 + 1e-9), expected
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_complete(name):
+    lesson = open_lesson(name)
+    assert lesson.name == name
+    assert 3 <= len(lesson.steps) <= 8
+    for words in (lesson.title, lesson.about, *(step.say for step in lesson.steps)):
+        assert words.en != words.zh
+        assert any("\u4e00" <= char <= "\u9fff" for char in words.zh)
+        assert sorted(DECIMAL.findall(words.en)) == sorted(DECIMAL.findall(words.zh))
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_file_is_named_like_its_lesson(name):
+    """So that `show --lesson` finds what `lessons` lists."""
+    assert open_lesson(str(bundled_paths()[name])).name == name
+
+
+def test_the_lessons_come_in_order():
+    assert [lesson.name for lesson in bundled_lessons()] == LESSONS
+    assert LESSONS[0] == "by-hand"
+    assert len(LESSONS) == len(list(data_path("lessons").glob("*.toml")))
+
+
+def test_steps_build_on_each_other(read):
+    lesson = read()
+    assert lesson.places_at(1) == {"pane": "matrix", "query": 1, "key": 1}
+    assert lesson.request_at(-1) == lesson.request_at(0) == lesson.request
+    switches = lesson.request_at(1).switches
+    assert (switches.mask, switches.temperature, switches.positions) == (Mask(True), 2.0, False)
+
+
+MATRICES = (GOOD[GOOD.index("x = [[1") : GOOD.index("[switches]")], "seed = 1\n")
+FAULTS = [
+    (('name = "mine"', ""), "name is missing"),
+    (('name = "mine"', 'name = "My lesson"'), "name is 'My lesson'"),
+    ((', zh = "我的"', ""), "title.zh is missing"),
+    (('{ en = "Mine", zh = "我的" }', '"Mine"'), "title is no table"),
+    (('tokens = ["a", "b"]', ""), "the file must have either text or tokens"),
+    (('tokens = ["a", "b"]', 'tokens = "a b"'), "tokens is no list of words"),
+    (('["a", "b"]', '["a", "b c"]'), "tokens holds 'b c'"),
+    (('["a", "b"]', '["a"]'), "model.x has 2 rows for 1 tokens"),
+    (('tokens = ["a", "b"]', 'text = "a b"\ntokenizer = "t"'), "tokenizer is 't'"),
+    (('tokens = ["a", "b"]', 'text = " "'), "text is no text"),
+    (("w_k = [[1, 0], [0, 1]]", ""), "model.w_k is missing"),
+    (("w_k = [[1, 0], [0, 1]]", "w_k = [[1, 0]]"), "w_k has 1 row but x has 2 columns"),
+    (("w_k = [[1, 0], [0, 1]]", "w_k = [[1, 0], [0]]"), "row 1 of w_k has 1 number but"),
+    (("x = [[1, 0]", 'x = [["one", 0]'), "model.x row 0 holds 'one' where a number must be"),
+    (("x = [[1, 0]", "x = [[nan, 0]"), "model.x row 0 holds nan"),
+    (("x = [[1, 0]", "x = [[inf, 0]"), "model.x row 0 holds inf"),
+    (("x = [[1, 0]", f"x = [[{10**400}, 0]"), "model.x row 0 holds 1000"),
+    (("x = [[1, 0], [0, 1]]", "x = 3"), "model.x is no matrix"),
+    (("x = [[1, 0], [0, 1]]", "x = []"), "x is empty"),
+    (("[model]\n", "[model]\nseed = 1\n"), "model.seed stands beside given matrices"),
+    (("[model]\n", "[model]\nw_z = 1\n"), "model.w_z is unknown: the keys here are heads, w_k"),
+    (("positions = false", "position = false"), "switches.position is unknown"),
+    (("positions = false", 'positions = "no"'), "switches.positions is 'no'"),
+    (('mask = "causal"', 'mask = "window"'), "steps 2.switches.mask is 'window'"),
+    (("temperature = 2", "temperature = 0"), "steps 2 is refused: temperature 0.0 is out of"),
+    (('pane = "matrix"', 'pane = "map"'), "steps 1.pane is 'map'"),
+    (("query = 1", "query = 2"), "steps 1.query is 2, out of range: choose 0 to 1"),
+    (("query = 1", "query = true"), "steps 1.query is True and no whole number"),
+    (("query = 1", "show = 1"), "steps 1.show is unknown"),
+    (('en = "First.", ', ""), "steps 1.say.en is missing"),
+    (('[[steps]]\nsay = { en = "First', '[steps]\nsay = { en = "First'), "cannot be read"),
+    (('array = "dot"', 'array = "dots"'), "expected 1.array is 'dots'"),
+    (("digits = 0", "digits = 0\nstep = 3"), "expected 1.step is 3, out of range"),
+    (("name = ", "name == "), "cannot be read (Invalid value"),
+    (("name = ", "name = \x1b"), "cannot be read ("),
+]
+
+
+@pytest.mark.parametrize(("changes", "fault"), FAULTS, ids=[fault for _, fault in FAULTS])
+def test_a_bad_file_is_refused(read, changes, fault):
+    with pytest.raises(LessonError) as refused:
+        read(*changes)
+    sentence = str(refused.value)
+    assert "/mine-0.toml" in sentence
+    assert fault in sentence
+    assert sentence.isprintable()
+
+
+def test_a_seeded_model_of_a_wrong_size_is_refused(read):
+    table = MATRICES[0]
+    assert read(table, "heads = 2\n").request.model.heads == 2
+    for model, fault in (
+        ("heads = 3\n", "model does not fit: 3 heads cannot share d_model 16 evenly"),
+        ("layers = 97\n", "model.layers is 97, out of range: choose 1 to 96"),
+        ("layers = 96\nd_model = 60000\n", "model does not fit: 1 token × 96 layers"),
+        ("size = 97\n", "model.size is unknown: the keys here are d_model, heads, layers, seed"),
+    ):
+        with pytest.raises(LessonError, match=fault):
+            read(table, model)
+
+
+def test_a_lesson_without_steps_is_refused(read):
+    steps = GOOD[GOOD.index("[[steps]]") : GOOD.index("[[expected]]")]
+    for new, fault in (("", "steps is missing"), ("[steps]\n", "steps is no list of tables")):
+        with pytest.raises(LessonError, match=fault):
+            read(steps, new)
+    with pytest.raises(LessonError, match="steps is empty"):
+        read(steps, "", "[model]", "steps = []\n[model]")
+
+
+@pytest.mark.parametrize(
+    ("count", "fault"), [(2049, "2,049 tokens: use at most 2,048"), (10**6, "is larger than 1 MiB")]
+)
+def test_too_many_tokens(read, count, fault):
+    with pytest.raises(LessonError, match=fault):
+        read('["a", "b"]', "[" + '"a",' * count + "]")
+    with pytest.raises(LessonError, match=fault):
+        read('tokens = ["a", "b"]', 'text = "' + "a " * count + '"', *MATRICES)
+
+
+def test_paths_that_are_no_file(tmp_path):
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    damaged = tmp_path / "damaged.toml"
+    damaged.write_bytes(b"name = '\xff'")
+    for path, fault in (
+        (tmp_path, "is a folder"),
+        (pipe, "is no ordinary file"),
+        (tmp_path / "none.toml", "does not exist"),
+        (damaged, "is not UTF-8"),
+        ("a\0b.toml", "cannot be read"),
+    ):
+        with pytest.raises(LessonError, match=fault):
+            open_lesson(str(path))
+    with pytest.raises(LessonError, match="there is no lesson nothing: choose one of by-hand"):
+        open_lesson("nothing")

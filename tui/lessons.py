@@ -1,0 +1,112 @@
+"""Lessons as views: what a step shows, and in which language."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.errors import SettingError
+from core.lessons import Lesson
+from core.types import GivenModel, Mask, Request
+from tui.options import places_of
+from tui.scene import View
+
+
+def language() -> str:
+    """``zh`` where the locale is Chinese, else ``en``."""
+    names = map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, names), "").startswith("zh") else "en"
+
+
+def view_at(lesson: Lesson, step: int) -> View:
+    """What a step shows, counted from 0; of -1, what the lesson starts from."""
+    places: dict[str, Any] = lesson.places_at(step)
+    return replace(View(lesson.request_at(step)), **places)
+
+
+def changed(view: View, options: dict[str, Any], given: Collection[str]) -> View:
+    """A view with the options that the command line names, and with no others.
+
+    Parameters
+    ----------
+    view : View
+    options : dict
+        Values by parameter name.
+    given : collection of str
+        The names that stand on the command line.
+    """
+    request = _switched(view.request, {name: options[name] for name in given if name in options})
+    places = places_of({name: options[name] for name in given if name in options})
+    return replace(view, request=request, **places)
+
+
+def _switched(request: Request, given: dict[str, Any]) -> Request:
+    names = ("positions", "scale", "temperature", "projections", "normalizer")
+    changes = {name: given[name] for name in names if name in given}
+    mask = request.switches.mask
+    if "mask" in given:
+        mask = Mask(given["mask"][0], given["mask"][1], mask.blocked)
+    if "block" in given:
+        mask = replace(mask, blocked=given["block"])
+    return replace(request, switches=replace(request.switches, mask=mask, **changes))
+
+
+def step_index(lesson: Lesson, step: int) -> int:
+    """A step as people count, from 1, as an index.
+
+    Raises
+    ------
+    SettingError
+        There is no such step.
+    """
+    if not 1 <= step <= len(lesson.steps):
+        raise SettingError(
+            f"step {step} is out of range", f"lesson {lesson.name} has 1 to {len(lesson.steps)}"
+        )
+    return step - 1
+
+
+@dataclass(slots=True)
+class Guide:
+    """Where a person is in a lesson.
+
+    Attributes
+    ----------
+    lesson : Lesson
+    step : int
+        Counted from 0.
+    language : str
+        ``en`` or ``zh``.
+    """
+
+    lesson: Lesson
+    step: int = 0
+    language: str = "en"
+
+    @property
+    def view(self) -> View:
+        return view_at(self.lesson, self.step)
+
+    @property
+    def places(self) -> dict[str, Any]:
+        """The places of the step, also those that it leaves at their defaults."""
+        names = ["pane", "layer", "head", "query", "key", "stage"]
+        names += [name for name in self.lesson.places_at(self.step) if name not in names]
+        return {name: getattr(self.view, name) for name in names}
+
+    @property
+    def given(self) -> bool:
+        """Whether the matrices are given, so that they belong to these tokens and no others."""
+        return isinstance(self.lesson.request.model, GivenModel)
+
+    def move(self, by: int) -> bool:
+        """Go some steps on or back; False where there is none."""
+        step = max(0, min(self.step + by, len(self.lesson.steps) - 1))
+        moved, self.step = step != self.step, step
+        return moved
+
+    def owns(self, request: Request) -> bool:
+        """Whether a request differs from the lesson's in nothing but switches."""
+        return replace(request, switches=self.lesson.request.switches) == self.lesson.request

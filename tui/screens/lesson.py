@@ -1,0 +1,116 @@
+"""What the explorer does for a lesson: its steps drive the view, its words stand in a panel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.screen import Screen
+
+from core.lessons import Lesson
+from core.types import Request
+from tui.lessons import Guide, language
+from tui.state import Explorer
+from tui.widgets.lesson import LessonPanel, Said
+from tui.widgets.sentence import Sentence
+
+
+class LessonScreen(Screen[None]):
+    """The part of the explorer that knows lessons."""
+
+    state: Explorer
+
+    def __init__(self, lesson: Lesson | None, step: int) -> None:
+        super().__init__()
+        self.guide = None if lesson is None else Guide(lesson, step, language())
+        self._to_select: dict[str, Any] | None = None  # once the trace on its way is there
+
+    def submit(self, request: Request) -> None:
+        raise NotImplementedError
+
+    def action_focus_pane(self) -> None:
+        raise NotImplementedError
+
+    def show_lesson(self) -> None:
+        """Show the words of the step, or no panel without a lesson."""
+        self.set_class(self.guide is not None, "-lesson")
+        self.query_one(LessonPanel).said = None if self.guide is None else _said(self.guide)
+
+    def action_lesson(self, by: int) -> None:
+        """Turn the page of a step's words, or go to the step after or before."""
+        if self.guide is None or self.query_one(LessonPanel).turn(by):
+            return
+        if self.guide.move(by):
+            self._show_step(self.guide)
+
+    def open_lesson(self, lesson: Lesson) -> None:
+        """Begin a lesson in place of whatever is shown."""
+        self.guide = Guide(lesson, 0, language())
+        self._show_step(self.guide)
+
+    def leave_lesson(self) -> None:
+        """Go on with the lesson's sentence; given matrices stay behind."""
+        if self.guide is None:
+            return
+        given, text = self.guide.given, self.guide.lesson.request.text
+        self.guide = None
+        self.show_lesson()
+        if given:
+            self.submit(Request(text))
+
+    def _show_step(self, guide: Guide) -> None:
+        request = guide.view.request
+        self._to_select = guide.places
+        self.show_lesson()
+        self.submit(request)
+        # After it, so that this edit asks for nothing new.
+        sentence = self.query_one(Sentence)
+        if sentence.true_text != request.text:
+            sentence.set_true_text(request.text)
+
+    def select_of_step(self) -> bool:
+        """Select what a step shows, now that its trace is there; whether there was a step."""
+        places, self._to_select = self._to_select, None
+        if places is None:
+            return False
+        self.state.select(**places)
+        return True
+
+    def refuse_edit(self) -> bool:
+        """Say that given matrices belong to the lesson's words, if they do."""
+        if self.guide is None or not self.guide.given:
+            return False
+        count = len(self.state.trace.tokens) if self.state.trace else "these"
+        self.notify(
+            f"the given matrices belong to the {count} tokens of this lesson; to write a sentence,"
+            " leave the lesson (^p)",
+            title="The sentence stays",
+            severity="warning",
+            markup=False,
+        )
+        return True
+
+    def restore_sentence(self) -> bool:
+        """Take back an edit that the lesson does not allow; whether there was one."""
+        sentence = self.query_one(Sentence)
+        if self.guide is None or sentence.true_text == self.guide.lesson.request.text:
+            return False
+        if not self.refuse_edit():
+            return False
+        sentence.set_true_text(self.guide.lesson.request.text)
+        return True
+
+    def action_edit(self) -> None:
+        if not self.refuse_edit():
+            self.set_focus(self.query_one(Sentence))
+
+    def explore(self, text: str) -> None:
+        """Put another sentence in place of this one, and of a lesson with given matrices."""
+        if self.guide is not None and self.guide.given:
+            self.leave_lesson()
+        self.query_one(Sentence).set_true_text(text)
+
+
+def _said(guide: Guide) -> Said:
+    lesson, language = guide.lesson, guide.language
+    say = lesson.steps[guide.step].say.of(language)
+    return Said(lesson.title.of(language), say, guide.step, len(lesson.steps))
