@@ -24,6 +24,15 @@ def printed(command: str) -> None:
     assert abs(sum(weights) - 1) < 1e-12, weights
 
 
+def listed(command: str) -> None:
+    """The lessons are files that the wheel must carry."""
+    result = subprocess.run([command, "lessons"], check=True, capture_output=True, text=True)
+    assert result.stdout.startswith("by-hand "), result.stdout
+    lesson = [command, "show", "--lesson", "by-hand", "--format", "json"]
+    answer = json.loads(subprocess.run(lesson, check=True, capture_output=True, text=True).stdout)
+    assert answer["layers"][0]["heads"][0]["dot"][2] == [4, 1, 5], answer
+
+
 def explored(command: str) -> None:
     environment = {**os.environ, "TERM": "xterm-256color"}
     child = pexpect.spawn(
@@ -48,5 +57,6 @@ def explored(command: str) -> None:
 
 if __name__ == "__main__":
     printed(sys.argv[1])
+    listed(sys.argv[1])
     explored(sys.argv[1])
-    print("installed command: show and explorer work")
+    print("installed command: show, lessons and explorer work")

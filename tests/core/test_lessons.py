@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,3 +203,13 @@ def test_paths_that_are_no_file(tmp_path):
             open_lesson(str(path))
     with pytest.raises(LessonError, match="there is no lesson nothing: choose one of by-hand"):
         open_lesson("nothing")
+
+
+def test_the_lesson_in_the_documentation_is_right(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "lessons.md").read_text()
+    file = tmp_path / "mine.toml"
+    file.write_text(re.search("```toml\n(.*?)```", text, re.S)[1])
+    lesson = open_lesson(str(file))
+    (expected,) = lesson.expected
+    found = found_values(run(lesson.request_at(expected.step)), expected)
+    assert np.abs(found - expected.values).max() < 0.00005

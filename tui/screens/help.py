@@ -28,7 +28,7 @@ READING = (
         "What it means",
         "The weights of this model are random numbers from a seed. They show the mechanism "
         "exactly, and no meaning: that one word attends to another here says nothing about "
-        "language.",
+        "language. A lesson may give its matrices instead; the first line then says so.",
     ),
     (
         "Signs",
