@@ -17,7 +17,6 @@ from textual.widgets import Static
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
-from core.lessons import Lesson
 from core.runner import trace
 from core.text import visible
 from core.types import Request, Trace
@@ -56,6 +55,7 @@ WIDE = (100, 28)
 BURST_SECONDS = 0.03
 
 if TYPE_CHECKING:
+    from core.lessons import Lesson
     from tui.printing.derivation import Block
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from core.lessons import Lesson
 from core.types import Request
-from tui.lessons import Guide, language
 from tui.state import Explorer
 from tui.widgets.lesson import LessonPanel, Said
 from tui.widgets.sentence import Sentence
+
+if TYPE_CHECKING:
+    from core.lessons import Lesson
+    from tui.lessons import Guide
+
+
+def _guide(lesson: Lesson, step: int) -> Guide:
+    from tui.lessons import Guide, language  # most sessions have no lesson
+
+    return Guide(lesson, step, language())
 
 
 class LessonScreen(Screen[None]):
@@ -21,7 +29,7 @@ class LessonScreen(Screen[None]):
 
     def __init__(self, lesson: Lesson | None, step: int) -> None:
         super().__init__()
-        self.guide = None if lesson is None else Guide(lesson, step, language())
+        self.guide = None if lesson is None else _guide(lesson, step)
         self._to_select: dict[str, Any] | None = None  # once the trace on its way is there
 
     def submit(self, request: Request) -> None:
@@ -44,7 +52,7 @@ class LessonScreen(Screen[None]):
 
     def open_lesson(self, lesson: Lesson) -> None:
         """Begin a lesson in place of whatever is shown."""
-        self.guide = Guide(lesson, 0, language())
+        self.guide = _guide(lesson, 0)
         self._show_step(self.guide)
 
     def leave_lesson(self) -> None:
