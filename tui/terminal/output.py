@@ -6,10 +6,11 @@ sends only the difference. What the terminal shows is the same, cell by cell.
 """
 
 import re
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 # One alternative for each kind of thing in a stream; their order is their priority.
-_TOKEN: Final = re.compile(
+_KINDS: Final = (
     r"\x1b\[([0-9;]{0,99})m"  # 1: a style that this module may understand
     r"|(\x1b\[[0-9;]*[A-Hd`f]|\x1b\[\?(?:25|2026)[hl]|\r+)"  # 2: shows and colours nothing
     r"|([^\x00-\x1f\x7f-\x9f]+)"  # 3: text
@@ -40,6 +41,12 @@ _OFF_BITS: Final = {
 # On a blank cell nothing else can be seen but its background.
 _SEEN_ON_BLANK: Final = _BITS[4] | _BITS[5] | _BITS[7] | _BITS[9] | _BITS[53]
 _CACHE_LIMIT: Final = 8192
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    """Compiled when the first output comes, which is in the thread that writes: not at import."""
+    return re.compile(_KINDS)
 
 
 class Style(NamedTuple):
@@ -89,7 +96,7 @@ class SgrCompressor:
         if self._rest:
             data, self._rest = self._rest + data, ""
         out: list[str] = []
-        for match in _TOKEN.finditer(data):
+        for match in _tokens().finditer(data):
             kind = match.lastindex
             if kind == _STYLE:
                 self._wish(match[1], out)
