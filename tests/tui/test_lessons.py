@@ -158,6 +158,23 @@ async def test_a_step_that_changes_no_switch_computes_nothing():
         assert view_of(pilot).stage == "projections"
 
 
+async def test_a_place_that_no_step_has_named_yet_is_the_first():
+    async with open_at("bert-sized") as pilot:
+        await press(pilot, NEXT, "down", "down", BACK)
+        assert seen(view_of(pilot)) == seen(view_at(open_lesson("bert-sized"), 0))
+        assert view_of(pilot).query == 0
+
+
+async def test_the_copied_command_of_a_teachers_lesson_has_its_path(tmp_path):
+    file = tmp_path / "my lesson.toml"
+    file.write_text(bundled_paths()["order"].read_text())
+    async with open_at(str(file)) as pilot:
+        guide = explorer_of(pilot.app).guide
+        assert command_line(view_of(pilot), "nord", guide) == (
+            f"attn-tui lesson --theme nord '{file}'"
+        )
+
+
 async def test_a_step_leads_out_of_a_refusal():
     async with open_at("by-hand") as pilot:
         explorer = explorer_of(pilot.app)
