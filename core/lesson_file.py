@@ -185,7 +185,10 @@ def _parsed(path: Path, shown: str) -> dict[str, Any]:
         raise LessonError(f"lesson {shown} does not exist", "name a .toml file") from error
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = getattr(error, "strerror", None) or visible(str(error))
-        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else reason
+        if isinstance(error, UnicodeDecodeError):
+            reason = "it is not UTF-8"
+        elif "digits" in reason:  # Python's own limit on whole numbers
+            reason = "a number in it has thousands of digits"
         raise LessonError(f"lesson {shown} cannot be read ({reason})", "mend the file") from error
     except RecursionError as error:
         raise LessonError(f"lesson {shown} nests too deeply", "mend the file") from error

@@ -131,6 +131,8 @@ def open_lesson(name: str) -> Lesson:
     from core.lesson_file import read_lesson  # which needs the classes of this module
 
     bundled = bundled_paths()
+    if not name:
+        raise LessonError("the name of the lesson is empty", f"choose one of {', '.join(bundled)}")
     if name in bundled:
         return read_lesson(bundled[name])
     if os.sep in name or name.endswith(".toml") or os.path.lexists(name):

@@ -306,7 +306,10 @@ def _one_text(words: tuple[str, ...]) -> str | None:
     if len(words) < 2:
         return words[0] if words else None
     start = " ".join(words[:2])[:40]
-    also = f"; {words[0]}, to print, goes before its options" if words[0] in COMMANDS else ""
+    also = ""
+    if words[0] in COMMANDS:
+        what = "to print" if words[0] in (SHOW, WORKSHEET) else "as a command"
+        also = f"; {words[0]}, {what}, goes before its options"
     raise click.UsageError(f'put the text in quotes, as in "{start} …"{also}')
 
 

@@ -73,6 +73,7 @@ def test_switches_that_are_given_count():
     ("arguments", "words"),
     [
         (("show", "--lesson", "nothing"), "there is no lesson nothing: choose one of by-hand, "),
+        (("show", "--lesson", ""), "the name of the lesson is empty: choose one of by-hand"),
         (("show", "--lesson", "by-hand", "a b c"), "a lesson has its own text"),
         (("show", "--lesson", "by-hand", "--seed", "0"), "--seed does not go with --lesson"),
         (("show", "--lesson", "by-hand", "--d-model", "2"), "--d-model does not go with"),

@@ -68,6 +68,7 @@ EXPLORE_ONLY = [
     (["x", "--zoom", "3"], "'3' is not one of"),
     (["x", "--format", "json"], "No such option"),
     (["--seed", "1", "show", "x"], "show, to print, goes before its options"),
+    (["--seed", "1", "lesson", "order"], "lesson, as a command, goes before its options"),
 ]
 
 

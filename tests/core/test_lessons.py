@@ -140,6 +140,8 @@ FAULTS = [
     (('[[steps]]\nsay = { en = "First', '[steps]\nsay = { en = "First'), "cannot be read"),
     (('array = "dot"', 'array = "dots"'), "expected 1.array is 'dots'"),
     (("digits = 0", "digits = 0\nstep = 3"), "expected 1.step is 3, out of range"),
+    (("digits = 0", f"digits = {'1' * 5000}"), "a number in it has thousands of digits"),
+    (("x = [[1, 0], [0, 1]]", "x = " + "[" * 10**5), "nests too deeply"),
     (("name = ", "name == "), "cannot be read (Invalid value"),
     (("name = ", "name = \x1b"), "cannot be read ("),
 ]

@@ -45,6 +45,21 @@ def test_start_type_switch_head_resize_quit():
         assert_restored(session)
 
 
+def test_a_lesson_from_start_to_end():
+    with explorer("lesson", "by-hand", size=(120, 36)) as session:
+        session.wait_for("step 1 of 7")
+        assert "given matrices" in session.text
+        for step in range(2, 8):
+            session.send(">")
+            session.wait_for(f"step {step} of 7")
+        session.wait_for("+1.9238")
+        session.send("<")
+        session.wait_for("step 6 of 7")
+        session.send("q")
+        assert session.wait_for_exit() == 0
+        assert_restored(session)
+
+
 def test_numbers_on_screen_are_those_of_show():
     printed = attn_tui("show", "我想吃酸菜鱼", "--query", "1", "--head", "2").stdout.decode()
     weights = re.findall(r"^\d \S+ +(\d\.\d{3})$", printed, flags=re.MULTILINE)

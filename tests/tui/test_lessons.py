@@ -1,5 +1,7 @@
 """Lessons on screen: the panel, its keys, and what they move."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.lessons import bundled_paths, open_lesson
@@ -146,6 +148,42 @@ async def test_switches_and_places_are_free_and_the_next_step_sets_them():
         lesson = open_lesson("no-projections")
         assert view_of(pilot).request == lesson.request_at(1)
         assert view_of(pilot).query == 0
+
+
+async def test_a_step_that_changes_no_switch_computes_nothing():
+    async with open_at("by-hand") as pilot:
+        before = explorer_of(pilot.app).state.trace
+        await press(pilot, NEXT)
+        assert explorer_of(pilot.app).state.trace is before
+        assert view_of(pilot).stage == "projections"
+
+
+async def test_a_place_that_no_step_has_named_yet_is_the_first():
+    async with open_at("bert-sized") as pilot:
+        await press(pilot, NEXT, "down", "down", BACK)
+        assert seen(view_of(pilot)) == seen(view_at(open_lesson("bert-sized"), 0))
+        assert view_of(pilot).query == 0
+
+
+async def test_the_copied_command_of_a_teachers_lesson_has_its_path(tmp_path):
+    file = tmp_path / "my lesson.toml"
+    file.write_text(bundled_paths()["order"].read_text())
+    async with open_at(str(file)) as pilot:
+        guide = explorer_of(pilot.app).guide
+        assert command_line(view_of(pilot), "nord", guide) == (
+            f"attn-tui lesson --theme nord '{file}'"
+        )
+
+
+async def test_a_step_leads_out_of_a_refusal():
+    async with open_at("by-hand") as pilot:
+        explorer = explorer_of(pilot.app)
+        explorer.submit(replace(explorer.state.asked, tokenizer="chars"))
+        await settle(pilot)
+        assert says(pilot, "x has 3 rows but the text has 5 tokens")
+        await press(pilot, NEXT)
+        assert view_of(pilot) == view_at(open_lesson("by-hand"), 1)
+        find(pilot, "step 2 of 7", "LessonPanel")
 
 
 async def test_words_that_do_not_fit_are_turned_like_pages():

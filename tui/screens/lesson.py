@@ -69,6 +69,11 @@ class LessonScreen(Screen[None]):
         request = guide.view.request
         self._to_select = guide.places
         self.show_lesson()
+        shown = self.state.trace.request if self.state.trace else None
+        if request == self.state.asked == shown:  # the step moves, and nothing is to be computed
+            self.select_of_step()
+            self._focus_pane()
+            return
         self.submit(request)
         # After it, so that this edit asks for nothing new.
         sentence = self.query_one(Sentence)
