@@ -72,7 +72,7 @@ class LessonScreen(Screen[None]):
         shown = self.state.trace.request if self.state.trace else None
         if request == self.state.asked == shown:  # the step moves, and nothing is to be computed
             self.select_of_step()
-            self._focus_pane()
+            self.action_focus_pane()
             return
         self.submit(request)
         # After it, so that this edit asks for nothing new.
