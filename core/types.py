@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
+    import numpy.typing as npt
+
+    Array: TypeAlias = npt.NDArray[np.float64]
+    BoolArray: TypeAlias = npt.NDArray[np.bool_]
+else:
+    Array = BoolArray = np.ndarray
 Rows = tuple[tuple[float, ...], ...]
 
 

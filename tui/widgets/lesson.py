@@ -18,9 +18,7 @@ from tui.widgets.pane import frame
 # What stays together in a line: a word, or one Chinese character, with the marks around it.
 _WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _OPENING, _CLOSING = "（「『“《", "，。、；：？！）」』”》"
-_ATOM = re.compile(
-    rf"\s+|[{_OPENING}]*(?:[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
-)
+_ATOM = rf"\s+|[{_OPENING}]*(?:[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
 
 
 def wrap(text: str, cells: int) -> Iterator[str]:
@@ -36,7 +34,7 @@ def wrap(text: str, cells: int) -> Iterator[str]:
 
 
 def _atoms(text: str, cells: int) -> Iterator[str]:
-    for atom in filter(None, _ATOM.findall(text)):
+    for atom in filter(None, re.findall(_ATOM, text)):
         if cell_len(atom) <= cells:
             yield atom
         else:  # a word longer than a line
