@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.names import STAGES
+from core.names import PANES, STAGES
 from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trace
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
@@ -42,6 +42,11 @@ class View:
     vector: str = "attn_out"
     zoom: int = DEFAULT_ZOOM
     stage: str = STAGES[-1]
+
+
+def panes(view: View) -> tuple[str, ...]:
+    """The panes that have something to show for a view, in the order of their keys."""
+    return PANES
 
 
 @dataclass(frozen=True, eq=False, slots=True)

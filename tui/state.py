@@ -12,8 +12,8 @@ from core.runner import check_model, check_switches, trace
 from core.text import visible
 from core.tokenization import open_tokenizer
 from core.types import Mask, Request, Tokens, Trace
-from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
-from tui.scene import Scene, View
+from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
+from tui.scene import Scene, View, panes
 
 Result = TypeVar("Result")
 
@@ -178,7 +178,7 @@ class Explorer:
 
     def cycle(self, name: str, by: int) -> None:
         """Go round the panes, the vectors or the stages, or along the zooms."""
-        values = {"pane": PANES, "vector": VECTORS, "stage": STAGES, "zoom": ZOOMS}[name]
+        values = {"pane": panes(self.view), "vector": VECTORS, "stage": STAGES, "zoom": ZOOMS}[name]
         place = values.index(getattr(self.view, name)) + by
         place = max(0, min(place, len(values) - 1)) if name == "zoom" else place % len(values)
         self.select(**{name: values[place]})

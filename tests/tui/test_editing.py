@@ -6,7 +6,7 @@ from unicodedata import category
 
 import pytest
 
-import tui.screens.explorer as module
+import tui.screens.tracing as module
 from core.runner import trace
 from core.text import is_unseen
 from core.tokenization import MAX_TOKENS
@@ -64,7 +64,7 @@ async def test_a_burst_of_changes_is_computed_once_or_twice(monkeypatch):
         await press(pilot, "e")
         made.clear()
         explorer = explorer_of(pilot.app)
-        monkeypatch.setattr(module, "monotonic", lambda: 1000.0)
+        monkeypatch.setattr("tui.screens.explorer.monotonic", lambda: 1000.0)
         for n in range(50):
             sentence_of(pilot).insert(str(n % 10))
         await settle(pilot)

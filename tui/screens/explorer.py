@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -14,13 +12,9 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
 from core.errors import AttnError
-from core.runner import trace
 from core.text import visible
-from core.types import Request, Trace
-from tui.choices import PANES
 from tui.keys import (
     BINDINGS,
     BROWSING,
@@ -35,7 +29,6 @@ from tui.keys import (
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
 from tui.screens.lesson import LessonScreen
-from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
@@ -49,6 +42,9 @@ from tui.widgets.tokens import TokensPane
 from tui.widgets.vectors import VectorsPane
 from tui.widgets.weights import WeightsPane
 
+# Where there is room, the panes of the middle are seen together and those beside it in turn.
+MIDDLE = ("weights", "matrix")
+SIDE = ("vectors",)
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -68,19 +64,16 @@ class ExplorerScreen(LessonScreen):
     def __init__(
         self, view: View, palette: Palette, lesson: Lesson | None = None, step: int = 0
     ) -> None:
-        super().__init__(lesson, step)
+        super().__init__(view, lesson, step)
         self._compositor = SpansCompositor()
-        self.state = Explorer(view)
         self.palette = palette
-        self.generation = 0
-        self._tracing = False
-        self._queued: tuple[int, Request, Callable[[], Trace]] | None = None
         self._burst: Timer | None = None
         self._edited_at = 0.0
         self._focus_before: Widget | None = None
         self._notices = ""
         self._lines: list[Lines] = []
         self._panes: list[Pane] = []
+        self._side = SIDE[0]
 
     @property
     def scene(self) -> Scene | None:
@@ -98,7 +91,8 @@ class ExplorerScreen(LessonScreen):
             with Vertical(id="middle"):
                 yield WeightsPane("weights")
                 yield MatrixPane("matrix")
-            yield VectorsPane("vectors")
+            with Vertical(id="side"):
+                yield VectorsPane("vectors")
             yield DerivationPane("derivation")
         yield Static(id="message")
         yield Static(id="too-small")
@@ -109,6 +103,8 @@ class ExplorerScreen(LessonScreen):
         self._lines = list(self.query(Lines))
         self._panes = list(self.query(Pane))
         self._derivation = self.query_one(DerivationPane)
+        self._status = self.query_one(Status)
+        self._middle, self._beside = self.query_one("#middle"), self.query_one("#side")
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.show_lesson()
@@ -116,63 +112,14 @@ class ExplorerScreen(LessonScreen):
         self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
         self.action_focus_pane()
 
-    # Requests: prepared at once, run at once when quick, else in a thread.
-
-    def submit(self, request: Request) -> None:
-        """Ask for a trace; whatever was asked before is stale from now on."""
-        self.generation += 1
-        self.state.asked = request
-        if len(request.text) > QUICK_CHARACTERS:
-            self._run_in_thread(request, lambda: trace(*self.state.prepare(request)))
-            return
-        prepared = attempt(lambda: self.state.prepare(request))
-        if isinstance(prepared, AttnError):
-            self._take(request, prepared)
-        elif is_quick(*prepared):
-            self._take(request, attempt(lambda: trace(*prepared)))
-        else:
-            self._run_in_thread(request, lambda: trace(*prepared))
-
-    def _run_in_thread(self, request: Request, make: Callable[[], Trace]) -> None:
-        """Run, or wait for the run under way: a thread cannot be stopped, and two would need
-        the memory of two traces.
-        """
-        self.query_one(Status).busy = True
-        job = (self.generation, request, make)
-        if self._tracing:
-            self._queued = job
-        else:
-            self._tracing = True
-            self.run_worker(partial(self._work, *job), thread=True, group="trace")
-
-    def _work(self, generation: int, request: Request, make: Callable[[], Trace]) -> None:
-        """In a thread: the trace, or why there is none."""
-        result = attempt(make)
-        if not get_current_worker().is_cancelled:  # the screen is still there
-            self.app.call_from_thread(self._arrived, generation, request, result)
-
-    def _arrived(self, generation: int, request: Request, result: Trace | AttnError) -> None:
-        """Take an answer that is still wanted; else begin with the last request that waits."""
-        self._tracing = False
-        waiting, self._queued = self._queued, None
-        if generation == self.generation:
-            self._take(request, result)
-        elif waiting is not None and waiting[0] == self.generation:
-            self._run_in_thread(*waiting[1:])
-
-    def _take(self, request: Request, result: Trace | AttnError) -> None:
-        """Show the answer to a request."""
-        self.query_one(Status).busy = False
-        if isinstance(result, AttnError):
-            self.state.refuse(request, result)
-        else:
-            refused = attempt(lambda: self.state.accept(result))
-            if refused is not None:
-                self.state.refuse(request, refused)
+    def answered(self) -> None:
         if self.select_of_step() and not isinstance(self.focused, Sentence):
             self.action_focus_pane()
         else:
             self._publish()
+
+    def set_busy(self, busy: bool) -> None:
+        self._status.busy = busy
 
     def _publish(self) -> None:
         """Hand the state to the widgets."""
@@ -229,7 +176,7 @@ class ExplorerScreen(LessonScreen):
     @property
     def settled(self) -> bool:
         """Whether what is shown belongs to what was asked for."""
-        return self._burst is None and not self.query_one(Status).busy
+        return self._burst is None and not self._status.busy
 
     # Places.
 
@@ -368,9 +315,13 @@ class ExplorerScreen(LessonScreen):
 
     def _show_active(self) -> None:
         active = self.state.view.pane
+        if active in SIDE:
+            self._side = active
         for pane in self._panes:
             pane.set_class(pane.pane == active, "-active")
-        self.query_one("#middle").set_class(active in PANES[1:3], "-active")
+            pane.set_class(pane.pane == self._side, "-beside")
+        self._middle.set_class(active in MIDDLE, "-active")
+        self._beside.set_class(active in SIDE, "-active")
         self.set_class(active == "derivation", "-deriving")
 
     def set_palette(self, palette: Palette) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 from core.types import Request
-from tui.state import Explorer
+from tui.scene import View
+from tui.screens.tracing import TracingScreen
 from tui.widgets.lesson import LessonPanel, Said
 from tui.widgets.sentence import Sentence
 
@@ -22,19 +21,15 @@ def _guide(lesson: Lesson, step: int) -> Guide:
     return Guide(lesson, step, language())
 
 
-class LessonScreen(Screen[None]):
+class LessonScreen(TracingScreen):
     """The part of the explorer that knows lessons."""
-
-    state: Explorer
 
     if TYPE_CHECKING:  # what the explorer itself provides
 
-        def submit(self, request: Request) -> None: ...
-
         def action_focus_pane(self) -> None: ...
 
-    def __init__(self, lesson: Lesson | None, step: int) -> None:
-        super().__init__()
+    def __init__(self, view: View, lesson: Lesson | None, step: int) -> None:
+        super().__init__(view)
         self.guide = None if lesson is None else _guide(lesson, step)
         self._to_select: dict[str, Any] | None = None  # once the trace on its way is there
 

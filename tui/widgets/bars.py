@@ -14,7 +14,7 @@ from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip, plural
 from tui.messages import Pressed, Selected
-from tui.scene import GIVEN, View, switches_in_words
+from tui.scene import GIVEN, View, panes, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
@@ -105,19 +105,38 @@ class Tabs(ViewLine):
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
         line: Line = []
-        for number, pane in enumerate(PANES, 1):
+        for pane, text in tab_texts(self.view, width):
             active = self.view is not None and self.view.pane == pane
-            style = palette.selected if active else palette.dim
-            line.append((f"{'▸' if active else ' '}{number} {pane}  ", style))
+            line.append((text, palette.selected if active else palette.dim))
         return [to_strip(line, width, palette.base)]
 
     def on_click(self, event: events.Click) -> None:
         x = event.x
-        for pane in PANES:
-            x -= len(pane) + 5
+        for pane, text in tab_texts(self.view, self.size.width):
+            x -= cell_len(text)
             if x < 0:
                 self.post_message(Selected(pane=pane))
                 return
+
+
+def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
+    """Panes and what stands for them: key and name, of all but the active one only the key where
+    there is no room.
+    """
+    active = None if view is None else view.pane
+
+    def texts(named: bool) -> list[tuple[str, str]]:
+        return [
+            (
+                pane,
+                f"{'▸' if pane == active else ' '}{PANES.index(pane) + 1}"
+                f"{f' {pane}' if named or pane == active else ''} ",
+            )
+            for pane in (PANES if view is None else panes(view))
+        ]
+
+    whole = texts(named=True)
+    return whole if sum(cell_len(text) for _, text in whole) <= width else texts(named=False)
 
 
 class KeyBar(Lines):
