@@ -27,12 +27,12 @@ _SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · 
 
 
 class ViewLine(Lines):
-    """A line about the view, which is there even where no trace is."""
+    """A line about the view, which is there even where no trace is.
 
-    view: reactive[View | None] = reactive(None, repaint=False)
+    It is drawn with the next scene, so the view is to be given first.
+    """
 
-    def watch_view(self) -> None:
-        self.redraw()
+    view: View | None = None
 
 
 class Header(ViewLine):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import repeat
+from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region
+from textual.messages import Update
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
@@ -49,27 +50,43 @@ def _strip(
     return Strip([side, *segments, side], width + 2)
 
 
-def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
-    """Cells ``[start, end)`` in which two strips of one width differ."""
-    if old is new:
-        return []
-    before, after = list(old), list(new)
-    last = min(len(before), len(after))
-    first = 0
-    while first < last and before[first] == after[first]:
-        first += 1
-    if first == last and len(before) == len(after):
-        return []
-    end = 0
-    while end < last - first and before[-1 - end] == after[-1 - end]:
-        end += 1
-    start = sum(cell_len(text) for text, _, _ in after[:first])
-    old_cells = _cells(before[first : len(before) - end])
-    new_cells = _cells(after[first : len(after) - end])
+class Cells(NamedTuple):
+    """A strip cell by cell: a grapheme or a further part of one, and its style."""
+
+    texts: list[str]
+    styles: list[Style | None]
+
+
+# One cell and one grapheme each: ASCII, Latin-1, lines and blocks.
+_PLAIN = re.compile("[ -~\u00a1-\u00ac\u00ae-\u00ff\u2013\u2016\u2026\u2500-\u259f]*")
+
+
+def cells_of(strip: Strip) -> Cells:
+    """What stands in each cell of a strip."""
+    texts: list[str] = []
+    styles: list[Style | None] = []
+    for text, style, _ in strip:
+        if _PLAIN.fullmatch(text):
+            texts += text
+        else:
+            for start, end, width in split_graphemes(text)[0]:
+                texts += (text[start:end] + "\0" * part for part in range(width))
+        styles += repeat(style, len(texts) - len(styles))
+    return Cells(texts, styles)
+
+
+def changed_spans(old: Cells, new: Cells) -> list[tuple[int, int]]:
+    """Cells ``[start, end)`` in which two lines of one width differ."""
+    # Styles are the palette's own, so the same style is the same object.
+    changed = [
+        x
+        for x, (was, now, style_was, style_now) in enumerate(
+            zip(old.texts, new.texts, old.styles, new.styles, strict=True)
+        )
+        if was != now or style_was is not style_now
+    ]
     spans: list[tuple[int, int]] = []
-    for x, (was, now) in enumerate(zip(old_cells, new_cells, strict=False), start):
-        if was == now:
-            continue
+    for x in changed:
         if spans and x - spans[-1][1] <= _GAP:
             spans[-1] = (spans[-1][0], x + 1)
         else:
@@ -77,38 +94,30 @@ def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
     return spans
 
 
-# One cell and one grapheme each: ASCII, Latin-1, lines and blocks.
-_PLAIN = re.compile("[ -~\u00a1-\u00ac\u00ae-\u00ff\u2013\u2016\u2026\u2500-\u259f]*")
-
-
-def _cells(segments: Iterable[Segment]) -> list[tuple[str, Style | None, int]]:
-    """One entry a cell: its grapheme, its style, and which of the grapheme's cells it is."""
-    cells: list[tuple[str, Style | None, int]] = []
-    for text, style, _ in segments:
-        if _PLAIN.fullmatch(text):
-            cells += zip(text, repeat(style), repeat(0))
-        else:
-            for start, end, width in split_graphemes(text)[0]:
-                cells.extend((text[start:end], style, part) for part in range(width))
-    return cells
-
-
 class Lines(Widget):
     """A widget that is a list of strips, drawn anew at each change and compared with the last."""
 
-    scene: reactive[Scene | None] = reactive(None, repaint=False)
     palette: reactive[Palette | None] = reactive(None, repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._scene: Scene | None = None
         self._strips: list[Strip] = []
+        self._cells: dict[int, tuple[Strip, Cells]] = {}
+
+    # A plain property: a reactive costs as much again, and ten widgets get every scene.
+    @property
+    def scene(self) -> Scene | None:
+        return self._scene
+
+    @scene.setter
+    def scene(self, scene: Scene | None) -> None:
+        self._scene = scene
+        self.redraw()
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
         """Strips for the whole widget; subclasses say what stands in them."""
         return []
-
-    def watch_scene(self) -> None:
-        self.redraw()
 
     def watch_palette(self) -> None:
         self.redraw()
@@ -128,10 +137,20 @@ class Lines(Widget):
         regions = [
             Region(start, y, end - start, 1)
             for y, (before, after) in enumerate(zip(old, self._strips, strict=True))
-            for start, end in changed_spans(before, after)
+            if before is not after
+            for start, end in self._changed(y, before, after)
         ]
         if regions:
-            self.refresh(*regions)
+            # As `refresh` does, but it would wake this widget first, and that wakes the screen.
+            self._set_dirty(*regions)
+            self.screen.post_message(Update(self))
+
+    def _changed(self, y: int, before: Strip, after: Strip) -> list[tuple[int, int]]:
+        """The changed spans of a line, whose cells are kept for its next change."""
+        strip, was = self._cells.get(y, (None, None))
+        now = cells_of(after)
+        self._cells[y] = after, now
+        return changed_spans(was if was and strip is before else cells_of(before), now)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         width, height = self.size

@@ -47,11 +47,14 @@ class Sentence(TextArea):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         styled_for = (self.app.theme, self.has_focus)
-        if styled_for == self._styled_for:
-            # TextArea looks its component styles up again for each paint; they are still right.
+        if styled_for != self._styled_for:
+            self._styled_for = styled_for
+            return super().render_lines(crop)
+        # TextArea looks its component styles up again for each paint; they are still right.
+        if self.get_line_filters()[1:]:
             return super(TextArea, self).render_lines(crop)
-        self._styled_for = styled_for
-        return super().render_lines(crop)
+        # No border, padding or tint is to be added, and the colours are true ones.
+        return [self.render_line(y).crop(*crop.column_span) for y in crop.line_range]
 
     def on_focus(self) -> None:
         self._place_terminal_cursor()
