@@ -5,6 +5,7 @@ import threading
 from unicodedata import category
 
 import pytest
+from rich.cells import cell_len
 
 import tui.screens.tracing as module
 from core.runner import trace
@@ -45,6 +46,29 @@ async def test_every_change_is_computed_and_drawn_at_once():
         find(pilot, "8 tokens", "Status")
         await press(pilot, "backspace", "backspace", "backspace", "enter", "x")
         assert shown_text(pilot) == SENTENCE + "\nx"
+
+
+def caret_of(pilot):
+    """Where the caret is drawn: the one cell of the sentence with another background."""
+    region, found = sentence_of(pilot).region, []
+    for y in range(region.y, region.bottom):
+        x, (edge, *segments) = 0, pilot.app.screen._compositor.render_strips(pilot.app.size)[y]
+        for text, style, _ in [edge, *segments]:
+            if style.bgcolor != edge.style.bgcolor:
+                found.append((x, y))
+            x += cell_len(text)
+    (caret,) = found
+    return caret
+
+
+@pytest.mark.parametrize("keys", ["", "我想吃", "a我", "👍x", "我\n想"])
+async def test_the_terminals_cursor_stands_at_the_caret(keys):
+    """U01: where an input method opens its window; wide characters count two cells."""
+    async with open_app(make_view("x"), (80, 24)) as pilot:
+        await press(pilot, "e", *("enter" if key == "\n" else key for key in keys))
+        assert tuple(pilot.app.cursor_position) == caret_of(pilot)
+        await press(pilot, "left")
+        assert tuple(pilot.app.cursor_position) == caret_of(pilot)
 
 
 async def test_keys_as_fast_as_they_come_end_with_the_whole_text():

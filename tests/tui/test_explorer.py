@@ -58,7 +58,7 @@ async def test_every_size_from_the_start(size):
 
 
 async def test_every_size_one_after_the_other():
-    """U18: the picture after the last resize is the right one, and the selection stays."""
+    """U18, S14: the picture after the last resize is the right one, and the selection stays."""
     async with open_app(make_view(query=5, head=2, key=1, pane="matrix")) as pilot:
         before, view = screen_lines(pilot.app), view_of(pilot)
         for size in [*SIZES, *reversed(SIZES)]:
@@ -184,6 +184,7 @@ async def test_help_opens_and_closes(key):
 
 
 async def test_help_lists_every_key():
+    """S12: no mouse is needed."""
     async with open_app(size=(120, 120)) as pilot:
         await press(pilot, "f1")
         lines = screen_lines(pilot.app)

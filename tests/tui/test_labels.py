@@ -78,6 +78,7 @@ def test_padded_text_is_exactly_as_wide_as_asked(parts, cells, align):
     ],
 )
 def test_a_weight_that_is_not_0_never_looks_like_0(value, precision, shown):
+    """N10"""
     assert weight(value, precision) == shown
 
 

@@ -113,7 +113,7 @@ async def test_a_search_runs_the_keys_of_the_program(monkeypatch):
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 async def test_a_token_of_hostile_text_is_found_and_literal(text):
-    """U04, U06, X01, X10: names are content, not markup."""
+    """U04, U05, U06, X01, X10: names are content, not markup."""
     async with open_app(make_view(f"other {text}", tokenizer="spaces")) as pilot:
         found = await hits(pilot, "token 1")
         (name,) = [name for name in found if name.startswith("Token 1")]

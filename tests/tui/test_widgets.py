@@ -112,7 +112,7 @@ def test_one_token_is_drawn(pane):
 @pytest.mark.parametrize("pane", ["tokens", "weights", "matrix"])
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_hostile_labels_are_literal_and_free_of_controls(pane, text):
-    """U04, U06, X01, X10: markup is shown as it is typed, controls as marks."""
+    """U04, U05, U06, X01, X10: markup is shown as it is typed, controls as marks."""
     scene = scene_of(f"{text} other")
     assert label(scene.tokens[0]) in text_of(DRAWN["tokens"](scene, 78)[0])
     for line in DRAWN[pane](scene, 78):
