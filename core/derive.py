@@ -35,9 +35,10 @@ from core.derivation import (
     Vector,
 )
 from core.errors import SettingError
+from core.language import N_, _
 from core.types import Array, LayerTrace, Switches, Trace
 
-PATTERN_CHECKS = ("rows sum to 1", "masked cells 0", "finite")
+PATTERN_CHECKS = (N_("rows sum to 1"), N_("masked cells 0"), N_("finite"))
 TOLERANCE = 1e-9  # of 1 + the size of what is added up
 # Softmax turns an error of a score into as large a part of a weight, and a score as large as s has
 # an error of some 2^-48 s. It counts only where scores exceed 10^5, at temperatures near 0.
@@ -66,7 +67,10 @@ def derive(trace: Trace, layer: int, head: int, query: int, key: int) -> Derivat
         ("key", key, count),
     ):
         if not 0 <= value < limit:
-            raise SettingError(f"{name} {value} is out of range", f"choose 0 to {limit - 1}")
+            raise SettingError(
+                _("{name} {value} is out of range").format(name=name, value=value),
+                _("choose {low} to {high}").format(low=0, high=limit - 1),
+            )
     arrays = trace.layers[layer]
     embedding = Pair(_floats(trace.embed[query]), _floats(trace.embed[key]))
     positions = _positions(trace, layer, query, key, embedding)

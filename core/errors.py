@@ -1,5 +1,7 @@
 """What can be refused, each as one sentence: what was wrong and what to do."""
 
+from core.language import N_, _
+
 
 class AttnError(Exception):
     """Base of every refusal that a person should read.
@@ -12,7 +14,7 @@ class AttnError(Exception):
         What to do about it, without a final full stop.
     """
 
-    title = "Refused"
+    title = N_("Refused")
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message, hint)
@@ -20,34 +22,34 @@ class AttnError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}: {self.hint}."
+        return _("{message}: {hint}.").format(message=self.message, hint=self.hint)
 
 
 class TextError(AttnError):
     """The text holds nothing that can attend or be attended to."""
 
-    title = "No text"
+    title = N_("No text")
 
 
 class TokenizerError(AttnError):
     """A tokenizer cannot be opened or cannot encode the text."""
 
-    title = "Tokenizer"
+    title = N_("Tokenizer")
 
 
 class SettingError(AttnError):
     """A number or a switch is out of its range."""
 
-    title = "Setting"
+    title = N_("Setting")
 
 
 class LessonError(AttnError):
     """A lesson's file is missing or says something that cannot be."""
 
-    title = "Lesson"
+    title = N_("Lesson")
 
 
 class BudgetError(AttnError):
     """The request would need more memory than the budget allows."""
 
-    title = "Too large"
+    title = N_("Too large")

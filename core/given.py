@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
+from core import counts
 from core.errors import SettingError
+from core.language import _
 from core.types import Array, GivenModel, LayerWeights, ModelSpec, Rows
 
 MATRICES = ("x", "w_q", "w_k", "w_v", "w_o")
@@ -22,18 +24,23 @@ def check_given(model: GivenModel) -> None:
     for name in ("w_q", "w_k", "w_v"):
         count = len(getattr(model, name))
         if count != width:
-            raise _unfit(name, "row", count, "x", "column", width)
+            raise _unfit(name, counts.rows(count), "x", counts.columns(width))
     merged = len(model.w_q[0])
     for name in ("w_k", "w_v"):
         count = len(getattr(model, name)[0])
         if count != merged:
-            raise _unfit(name, "column", count, "w_q", "column", merged)
+            raise _unfit(name, counts.columns(count), "w_q", counts.columns(merged))
     if isinstance(model.heads, bool) or not isinstance(model.heads, int) or model.heads < 1:
-        raise SettingError(f"heads {model.heads!r} is no count", "choose a whole number from 1 on")
+        raise SettingError(
+            _("heads {value!r} is no count").format(value=model.heads),
+            _("choose a whole number from 1 on"),
+        )
     if merged % model.heads:
         raise SettingError(
-            f"{model.heads} heads cannot share the {_count(merged, 'column')} of w_q evenly",
-            "give each head as many columns",
+            _("{heads} heads cannot share the {columns} of w_q evenly").format(
+                heads=model.heads, columns=counts.columns(merged)
+            ),
+            _("give each head as many columns"),
         )
     _check_output(model, width, merged)
 
@@ -42,49 +49,57 @@ def _check_output(model: GivenModel, width: int, merged: int) -> None:
     if model.w_o is None:
         if merged != width:
             raise SettingError(
-                f"w_v has {_count(merged, 'column')} but x has {width}, and there is no w_o",
-                "give a w_o that leads back to the width of x",
+                _("w_v has {columns} but x has {width}, and there is no w_o").format(
+                    columns=counts.columns(merged), width=width
+                ),
+                _("give a w_o that leads back to the width of x"),
             )
         return
     if len(model.w_o) != merged:
-        raise _unfit("w_o", "row", len(model.w_o), "w_v", "column", merged)
+        raise _unfit("w_o", counts.rows(len(model.w_o)), "w_v", counts.columns(merged))
     if len(model.w_o[0]) != width:
-        raise _unfit("w_o", "column", len(model.w_o[0]), "x", "column", width)
+        raise _unfit("w_o", counts.columns(len(model.w_o[0])), "x", counts.columns(width))
 
 
 def _check_rows(name: str, rows: Rows) -> None:
     if not rows or not rows[0]:
-        raise SettingError(f"{name} is empty", "give it rows of numbers")
+        raise SettingError(_("{name} is empty").format(name=name), _("give it rows of numbers"))
     for index, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise SettingError(
-                f"row {index} of {name} has {_count(len(row), 'number')}"
-                f" but row 0 has {len(rows[0])}",
-                "make all rows equally long",
+                _("row {index} of {name} has {numbers} but row 0 has {other}").format(
+                    index=index, name=name, numbers=counts.numbers(len(row)), other=len(rows[0])
+                ),
+                _("make all rows equally long"),
             )
         for value in row:
             if not math.isfinite(value):
-                raise SettingError(f"row {index} of {name} holds {value}", "use finite numbers")
+                raise SettingError(
+                    _("row {index} of {name} holds {value}").format(
+                        index=index, name=name, value=value
+                    ),
+                    _("use finite numbers"),
+                )
 
 
-def _unfit(name: str, side: str, count: int, other: str, other_side: str, wanted: int) -> Exception:
+def _unfit(name: str, count: str, other: str, wanted: str) -> Exception:
     return SettingError(
-        f"{name} has {_count(count, side)} but {other} has {_count(wanted, other_side)}",
-        "make the two agree",
+        _("{name} has {count} but {other} has {wanted}").format(
+            name=name, count=count, other=other, wanted=wanted
+        ),
+        _("make the two agree"),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def check_identity(model: ModelSpec | GivenModel) -> None:
     """Raise SettingError where Q = K = V = X would have heads of another size than the model."""
     if model.d_head * model.heads != model.d_model:
         raise SettingError(
-            f"Q = K = V = X needs heads that share the {model.d_model} numbers of a row, and these"
-            f" have {model.d_head} each",
-            "use the given projections",
+            _(
+                "Q = K = V = X needs heads that share the {d_model} numbers of a row, and these"
+                " have {d_head} each"
+            ).format(d_model=model.d_model, d_head=model.d_head),
+            _("use the given projections"),
         )
 
 
@@ -98,8 +113,10 @@ def given_rows(model: GivenModel, count: int) -> Array:
     """
     if len(model.x) != count:
         raise SettingError(
-            f"x has {_count(len(model.x), 'row')} but the text has {_count(count, 'token')}",
-            "use as many tokens as x has rows",
+            _("x has {rows} but the text has {tokens}").format(
+                rows=counts.rows(len(model.x)), tokens=counts.tokens(count)
+            ),
+            _("use as many tokens as x has rows"),
         )
     return np.array(model.x, dtype=np.float64)
 

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
-
-from core.resources import data_path
 
 if TYPE_CHECKING:
     from gettext import NullTranslations
 
 LANGUAGES = ("en", "zh")
+_spoken = "en"
 _catalogue: NullTranslations | None = None
+
+
+def of_locale() -> str:
+    """``zh`` where the locale is Chinese, else ``en``."""
+    names = map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, names), "").startswith("zh") else "en"
 
 
 def set_language(language: str) -> None:
     """Speak one of `LANGUAGES` from now on."""
-    global _catalogue
-    if language == "en":
-        _catalogue = None
-        return
+    global _spoken, _catalogue
+    _spoken, _catalogue = language, None if language == "en" else _opened(language)
+
+
+def spoken() -> str:
+    """The one of `LANGUAGES` that is spoken."""
+    return _spoken
+
+
+def _opened(language: str) -> NullTranslations:
     from gettext import GNUTranslations  # English needs none of it
+
+    from core.resources import data_path
 
     path = data_path("locale") / language / "LC_MESSAGES" / "attn-tui.mo"
     with path.open("rb") as file:
-        _catalogue = GNUTranslations(file)
+        return GNUTranslations(file)
 
 
 def _(message: str) -> str:

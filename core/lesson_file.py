@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from core import counts
 from core.errors import AttnError, LessonError
+from core.language import N_, _
 from core.lessons import Expected, Lesson, Step, Words
 from core.names import NORMALIZERS, PANES, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches
@@ -23,8 +25,9 @@ MAX_DIGITS = 12
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MASK = re.compile(r"(causal)?(\+?window:([0-9]{1,9}))?|none")
 ARRAYS = ("q", "k", "v", "dot", "attn_scores", "pattern", "z", "attn_out", "resid_pre")
+_MATRIX, _WORDS = "[[1, 0], [0, 1]]", '["我", "爱", "你"]'
 _COUNTS = ("layer", "head", "query", "key")
-_NEEDS = "see data/lessons for examples"
+_NEEDS = N_("see data/lessons for examples")
 
 
 class _Table:
@@ -33,12 +36,16 @@ class _Table:
     def __init__(self, file: str, place: str, data: Any) -> None:
         self.file, self.place, self._asked = file, place, set[str]()
         if not isinstance(data, dict):
-            self.refuse("", "is no table")
+            self.refuse("", _("is no table"))
         self.data: dict[str, Any] = data
 
-    def refuse(self, key: str, fault: str, hint: str = _NEEDS) -> NoReturn:
-        name = ".".join(part for part in (self.place, key) if part) or "the file"
-        raise LessonError(f"lesson {self.file}: {visible(name)} {fault}", hint)
+    def refuse(self, key: str, fault: str, hint: str = "") -> NoReturn:
+        """Refuse a key, or without one the table; the fault is a predicate."""
+        name = ".".join(part for part in (self.place, key) if part)
+        what = _("lesson {file}: {name} {fault}").format(
+            file=self.file, name=visible(name) or _("the file"), fault=fault
+        )
+        raise LessonError(what, hint or _(_NEEDS))
 
     def has(self, key: str) -> bool:
         return key in self.data
@@ -46,7 +53,7 @@ class _Table:
     def get(self, key: str) -> Any:
         self._asked.add(key)
         if key not in self.data:
-            self.refuse(key, "is missing")
+            self.refuse(key, _("is missing"))
         return self.data[key]
 
     def table(self, key: str) -> _Table:
@@ -55,33 +62,37 @@ class _Table:
     def tables(self, key: str) -> list[_Table]:
         found = self.get(key)
         if not isinstance(found, list):
-            self.refuse(key, "is no list of tables", f"begin each with [[{key}]]")
+            self.refuse(
+                key, _("is no list of tables"), _("begin each with [[{key}]]").format(key=key)
+            )
         return [_Table(self.file, f"{key} {i}", data) for i, data in enumerate(found, 1)]
 
     def text(self, key: str) -> str:
         value = self.get(key)
         if not isinstance(value, str) or not value.strip():
-            self.refuse(key, "is no text", "put words in quotes")
+            self.refuse(key, _("is no text"), _("put words in quotes"))
         return str(value)
 
     def one_of(self, key: str, words: Sequence[str]) -> str:
         value = self.get(key)
         if value not in words:
-            self.refuse(key, f"is {_shown(value)}", f"choose one of {', '.join(words)}")
+            self.refuse(key, _is(value), _("choose one of {names}").format(names=", ".join(words)))
         return str(value)
 
     def whole(self, key: str, low: int, high: int) -> int:
         value = self.get(key)
+        hint = _("choose {low} to {high}").format(low=low, high=high)
         if isinstance(value, bool) or not isinstance(value, int):
-            self.refuse(key, f"is {_shown(value)} and no whole number", f"choose {low} to {high}")
+            fault = _("is {value} and no whole number")
+            self.refuse(key, fault.format(value=_shown(value)), hint)
         if not low <= value <= high:
-            self.refuse(key, f"is {_shown(value)}, out of range", f"choose {low} to {high}")
+            self.refuse(key, _("is {value}, out of range").format(value=_shown(value)), hint)
         return int(value)
 
     def yes_or_no(self, key: str) -> bool:
         value = self.get(key)
         if not isinstance(value, bool):
-            self.refuse(key, f"is {_shown(value)}", "choose true or false")
+            self.refuse(key, _is(value), _("choose true or false"))
         return value
 
     def number(self, key: str) -> float:
@@ -93,21 +104,22 @@ class _Table:
         if isinstance(value, list) and value and not any(isinstance(row, list) for row in value):
             value = [value]
         if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
-            self.refuse(key, "is no matrix", "write it as [[1, 0], [0, 1]]")
+            self.refuse(key, _("is no matrix"), _("write it as {example}").format(example=_MATRIX))
         return tuple(
-            tuple(self._number(f"{key} row {i}", entry) for entry in row)
+            tuple(self._number(_("{key} row {i}").format(key=key, i=i), entry) for entry in row)
             for i, row in enumerate(value)
         )
 
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.refuse(key, f"holds {_shown(value)} where a number must be", "write numbers")
+            fault = _("holds {value} where a number must be").format(value=_shown(value))
+            self.refuse(key, fault, _("write numbers"))
         try:
             made = float(value)
         except OverflowError:
             made = math.inf
         if not math.isfinite(made):
-            self.refuse(key, f"holds {_shown(value)}", "use finite numbers")
+            self.refuse(key, _holds(value), _("use finite numbers"))
         return made
 
     def words(self, key: str) -> Words:
@@ -121,15 +133,25 @@ class _Table:
         unknown = [key for key in self.data if key not in self._asked]
         if unknown:
             known = ", ".join(sorted(self._asked.union(optional)))
-            self.refuse(unknown[0], "is unknown", f"the keys here are {known}")
+            self.refuse(
+                unknown[0], _("is unknown"), _("the keys here are {known}").format(known=known)
+            )
 
 
 def _shown(value: Any) -> str:
     try:
         text = visible(repr(value))
     except ValueError:  # a whole number of thousands of digits
-        return "a huge number"
+        return _("a huge number")
     return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _is(value: Any) -> str:
+    return _("is {value}").format(value=_shown(value))
+
+
+def _holds(value: Any) -> str:
+    return _("holds {value}").format(value=_shown(value))
 
 
 def _one_line(text: str) -> str:
@@ -148,7 +170,7 @@ def read_lesson(path: Path) -> Lesson:
     table = _Table(shown, "", _parsed(path, shown))
     name = table.text("name")
     if not _NAME.fullmatch(name) or len(name) > 40:
-        table.refuse("name", f"is {_shown(name)}", "use a-z, 0-9 and single hyphens, 40 at most")
+        table.refuse("name", _is(name), _("use a-z, 0-9 and single hyphens, 40 at most"))
     title, about = table.words("title"), table.words("about")
     text, tokenizer = _text(table)
     model = _model(table, name)
@@ -158,7 +180,7 @@ def read_lesson(path: Path) -> Lesson:
     limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
     steps = tuple(_step(each, limits) for each in table.tables("steps"))
     if not steps:
-        table.refuse("steps", "is empty", "give a lesson one step or more")
+        table.refuse("steps", _("is empty"), _("give a lesson one step or more"))
     expected = table.tables("expected") if table.has("expected") else []
     numbers = tuple(_expected(each, limits, len(steps)) for each in expected)
     table.done("text", "tokens", "tokenizer", "model", "switches", "expected")
@@ -169,35 +191,38 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def _parsed(path: Path, shown: str) -> dict[str, Any]:
+    def refusal(what: str, hint: str, **more: str) -> LessonError:
+        return LessonError(what.format(name=shown, **more), hint)
+
     if os.path.isdir(path):
-        raise LessonError(f"lesson {shown} is a folder", "name a .toml file in it")
+        raise refusal(_("lesson {name} is a folder"), _("name a .toml file in it"))
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
-        raise LessonError(f"lesson {shown} is no ordinary file", "name a .toml file")
+        raise refusal(_("lesson {name} is no ordinary file"), _("name a .toml file"))
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise LessonError(
-                f"lesson {shown} is larger than {MAX_BYTES >> 20} MiB", "use fewer tokens"
-            )
+            what = _("lesson {name} is larger than {size} MiB")
+            raise refusal(what, _("use fewer tokens"), size=str(MAX_BYTES >> 20))
         return tomllib.loads(data.decode("utf-8-sig"))
     except FileNotFoundError as error:
-        raise LessonError(f"lesson {shown} does not exist", "name a .toml file") from error
+        raise refusal(_("lesson {name} does not exist"), _("name a .toml file")) from error
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         reason = getattr(error, "strerror", None) or visible(str(error))
         if isinstance(error, UnicodeDecodeError):
-            reason = "it is not UTF-8"
+            reason = _("it is not UTF-8")
         elif "digits" in reason:  # Python's own limit on whole numbers
-            reason = "a number in it has thousands of digits"
-        raise LessonError(f"lesson {shown} cannot be read ({reason})", "mend the file") from error
+            reason = _("a number in it has thousands of digits")
+        what = _("lesson {name} cannot be read ({reason})")
+        raise refusal(what, _("mend the file"), reason=reason) from error
     except RecursionError as error:
-        raise LessonError(f"lesson {shown} nests too deeply", "mend the file") from error
+        raise refusal(_("lesson {name} nests too deeply"), _("mend the file")) from error
 
 
 def _text(table: _Table) -> tuple[str, str]:
     """Text and tokenizer; a list of tokens is a text that spaces cut."""
     if table.has("tokens") == table.has("text"):
-        table.refuse("", "must have either text or tokens")
+        table.refuse("", _("must have either text or tokens"))
     if table.has("text"):
         tokenizer = "mixed"
         if table.has("tokenizer"):
@@ -205,13 +230,20 @@ def _text(table: _Table) -> tuple[str, str]:
         return table.text("text"), tokenizer
     tokens = table.get("tokens")
     if not isinstance(tokens, list) or not tokens:
-        table.refuse("tokens", "is no list of words", 'write it as ["我", "爱", "你"]')
+        hint = _("write it as {example}").format(example=_WORDS)
+        table.refuse("tokens", _("is no list of words"), hint)
     if len(tokens) > MAX_TOKENS:
-        table.refuse("tokens", f"holds {len(tokens):,} tokens", f"use at most {MAX_TOKENS:,}")
+        _refuse_many(table, "tokens", len(tokens))
     for token in tokens:
         if not isinstance(token, str) or len(token.split()) != 1 or token.strip() != token:
-            table.refuse("tokens", f"holds {_shown(token)}", "use words without spaces in them")
+            table.refuse("tokens", _holds(token), _("use words without spaces in them"))
     return " ".join(tokens), "spaces"
+
+
+def _refuse_many(table: _Table, key: str, count: int) -> NoReturn:
+    """Refuse more tokens than can be shown."""
+    hint = _("use at most {most:,}").format(most=MAX_TOKENS)
+    table.refuse(key, _("holds {tokens}").format(tokens=counts.tokens(count)), hint)
 
 
 def _model(table: _Table, name: str) -> ModelSpec | GivenModel:
@@ -219,7 +251,7 @@ def _model(table: _Table, name: str) -> ModelSpec | GivenModel:
         return ModelSpec()
     part = table.table("model")
     if part.has("x") and part.has("seed"):
-        part.refuse("seed", "stands beside given matrices", "leave one of them out")
+        part.refuse("seed", _("stands beside given matrices"), _("leave one of them out"))
     if part.has("x") or part.has("w_q"):
         rows = {key: part.rows(key) for key in ("x", "w_q", "w_k", "w_v")}
         w_o = part.rows("w_o") if part.has("w_o") else None
@@ -261,9 +293,8 @@ def _mask(part: _Table) -> Mask:
     value = part.text("mask")
     match = _MASK.fullmatch(value)
     if not match or value.startswith("+"):
-        part.refuse(
-            "mask", f"is {_shown(value)}", "choose none, causal, window:N or causal+window:N"
-        )
+        hint = _("choose one of {names}").format(names="none, causal, window:N, causal+window:N")
+        part.refuse("mask", _is(value), hint)
     return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
 
 
@@ -301,17 +332,20 @@ def _check_request(table: _Table, request: Request) -> int:
     try:
         check_model(request.model)
     except AttnError as error:
-        table.refuse("model", f"does not fit: {error.message}", error.hint)
+        fault = _("does not fit: {reason}").format(reason=error.message)
+        table.refuse("model", fault, error.hint)
     try:
         tokens = open_tokenizer(request.tokenizer).encode(request.text)
     except AttnError as error:
-        table.refuse("text", f"is refused: {error.message}", error.hint)
+        table.refuse("text", _is_refused(error), error.hint)
     key = "tokens" if table.has("tokens") else "text"
     if tokens.total > MAX_TOKENS:
-        table.refuse(key, f"has {tokens.total:,} tokens", f"use at most {MAX_TOKENS:,}")
+        _refuse_many(table, key, tokens.total)
     if isinstance(request.model, GivenModel) and len(request.model.x) != len(tokens):
-        fault = f"has {len(request.model.x)} rows for {len(tokens)} tokens"
-        table.refuse("model.x", fault, "give each token a row")
+        fault = _("has {rows} for {tokens}").format(
+            rows=counts.rows(len(request.model.x)), tokens=counts.tokens(len(tokens))
+        )
+        table.refuse("model.x", fault, _("give each token a row"))
     return len(tokens)
 
 
@@ -320,4 +354,8 @@ def _check_switched(table: _Table, lesson: Lesson, index: int) -> None:
     try:
         check_switches(request.switches)
     except AttnError as error:
-        table.refuse(f"steps {index + 1}", f"is refused: {error.message}", error.hint)
+        table.refuse(f"steps {index + 1}", _is_refused(error), error.hint)
+
+
+def _is_refused(error: AttnError) -> str:
+    return _("is refused: {reason}").format(reason=error.message)

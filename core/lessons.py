@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import LessonError
+from core.language import _
 from core.resources import data_path
 from core.text import visible
 from core.types import Array, Request, Trace
@@ -132,14 +133,17 @@ def open_lesson(name: str) -> Lesson:
 
     bundled = bundled_paths()
     if not name:
-        raise LessonError("the name of the lesson is empty", f"choose one of {', '.join(bundled)}")
+        raise LessonError(
+            _("the name of the lesson is empty"),
+            _("choose one of {names}").format(names=", ".join(bundled)),
+        )
     if name in bundled:
         return read_lesson(bundled[name])
     if os.sep in name or name.endswith(".toml") or os.path.lexists(name):
         return read_lesson(Path(name))
     raise LessonError(
-        f"there is no lesson {visible(name)[:40]}",
-        f"choose one of {', '.join(bundled)}, or the path of a lesson's file",
+        _("there is no lesson {name}").format(name=visible(name)[:40]),
+        _("choose one of {names}, or the path of a lesson's file").format(names=", ".join(bundled)),
     )
 
 

@@ -1,19 +1,21 @@
-"""The words that a request may use; imports nothing, so that a command line can offer them."""
+"""The words that a request may use; imports nothing heavy, so a command line can offer them."""
+
+from core.language import N_
 
 PROJECTIONS = ("seeded", "identity")
 # What a screen has a pane for, and a lesson can show.
-PANES = ("tokens", "weights", "matrix", "vectors", "derivation")
+PANES = (N_("tokens"), N_("weights"), N_("matrix"), N_("vectors"), N_("derivation"))
 NORMALIZERS = ("softmax", "linear", "none")
 # Of a derivation, in order; each is also the name of its part. "softmax" holds whichever normalizer
 # is switched on.
 STAGES = (
-    "embedding",
-    "positions",
-    "projections",
-    "dot",
-    "scale",
-    "mask",
-    "softmax",
-    "z",
-    "output",
+    N_("embedding"),
+    N_("positions"),
+    N_("projections"),
+    N_("dot"),
+    N_("scale"),
+    N_("mask"),
+    N_("softmax"),
+    N_("z"),
+    N_("output"),
 )

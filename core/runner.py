@@ -7,10 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from core import counts
 from core.attention import attend, build_mask
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError
 from core.given import check_given, check_identity, given_rows, given_weights
+from core.language import _
 from core.names import NORMALIZERS, PROJECTIONS
 from core.seeded import draw
 from core.tokenization import open_tokenizer
@@ -146,8 +148,12 @@ def check_model(model: ModelSpec | GivenModel) -> None:
     if model.d_model % model.heads:
         divisors = [n for n in range(1, min(model.d_model, 256) + 1) if model.d_model % n == 0]
         raise SettingError(
-            f"{model.heads} heads cannot share d_model {model.d_model} evenly",
-            f"choose a divisor such as {', '.join(map(str, divisors[:8]))} heads",
+            _("{heads} heads cannot share d_model {d_model} evenly").format(
+                heads=model.heads, d_model=model.d_model
+            ),
+            _("choose a divisor such as {divisors} heads").format(
+                divisors=", ".join(map(str, divisors[:8]))
+            ),
         )
     _check_budget(model, 1)
 
@@ -158,7 +164,8 @@ def check_switches(switches: Switches) -> None:
     _check_word("normalizer", switches.normalizer, NORMALIZERS)
     if not (math.isfinite(switches.temperature) and switches.temperature > 0):
         raise SettingError(
-            f"temperature {switches.temperature} is out of range", "choose a number above 0"
+            _("temperature {value} is out of range").format(value=switches.temperature),
+            _("choose a number above 0"),
         )
     if switches.mask.window is not None:
         _check_range("window", switches.mask.window, 0, None)
@@ -166,16 +173,24 @@ def check_switches(switches: Switches) -> None:
 
 def _check_word(name: str, value: str, words: tuple[str, ...]) -> None:
     if value not in words:
-        raise SettingError(f"{name} {value!r} is unknown", f"choose {', '.join(words)}")
+        raise SettingError(
+            _("{name} {value!r} is unknown").format(name=name, value=value),
+            _("choose {words}").format(words=", ".join(words)),
+        )
 
 
 def _check_range(name: str, value: int, low: int, high: int | None) -> None:
     if isinstance(value, bool) or not isinstance(value, int):  # 1.0 and True would equal seed 1
-        raise SettingError(f"{name} {value!r} is no whole number", "choose a whole number")
+        raise SettingError(
+            _("{name} {value!r} is no whole number").format(name=name, value=value),
+            _("choose a whole number"),
+        )
     if value < low or (high is not None and value > high):
         raise SettingError(
-            f"{name} {value} is out of range",
-            f"choose {low} or more" if high is None else f"choose {low} to {high}",
+            _("{name} {value} is out of range").format(name=name, value=value),
+            _("choose {low} or more").format(low=low)
+            if high is None
+            else _("choose {low} to {high}").format(low=low, high=high),
         )
 
 
@@ -183,7 +198,10 @@ def check_blocked(mask: Mask, count: int) -> None:
     """Raise SettingError unless every blocked key is one of `count` tokens."""
     for index in sorted(mask.blocked):
         if not 0 <= index < count:
-            raise SettingError(f"blocked key {index} is out of range", f"choose 0 to {count - 1}")
+            raise SettingError(
+                _("blocked key {index} is out of range").format(index=index),
+                _("choose {low} to {high}").format(low=0, high=count - 1),
+            )
 
 
 def needed_bytes(model: ModelSpec | GivenModel, count: int) -> int:
@@ -199,26 +217,30 @@ def _check_budget(model: ModelSpec | GivenModel, count: int) -> None:
     needed = needed_bytes(model, count)
     if needed > BUDGET_BYTES:
         raise BudgetError(
-            f"{_count(count, 'token')} × {_count(model.layers, 'layer')} ×"
-            f" {_count(model.heads, 'head')} with d_model {model.d_model:,} need"
-            f" {needed / 2**30:,.1f} GiB of the 1 GiB budget",
-            "use a smaller model" if count == 1 else "use a shorter text or a smaller model",
+            _(
+                "{tokens} × {layers} × {heads} with d_model {d_model:,} need {gib:,.1f} GiB of the"
+                " 1 GiB budget"
+            ).format(
+                tokens=counts.tokens(count),
+                layers=counts.layers(model.layers),
+                heads=counts.heads(model.heads),
+                d_model=model.d_model,
+                gib=needed / 2**30,
+            ),
+            _("use a smaller model") if count == 1 else _("use a shorter text or a smaller model"),
         )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 def _check_finite(index: int, layer: LayerTrace, request: Request) -> None:
-    hint = "choose a temperature nearer to 1"
+    hint = _("choose a temperature nearer to 1")
     if isinstance(request.model, GivenModel):
-        hint += " or smaller numbers"
+        hint = _("choose a temperature nearer to 1 or smaller numbers")
     for name in ("attn_scores", "pattern", "resid_post"):
         if not np.isfinite(getattr(layer, name)).all():
             raise SettingError(
-                f"layer {index}: {name} is not finite at temperature"
-                f" {request.switches.temperature:g}",
+                _("layer {layer}: {name} is not finite at temperature {temperature:g}").format(
+                    layer=index, name=name, temperature=request.switches.temperature
+                ),
                 hint,
             )
 

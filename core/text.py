@@ -9,9 +9,42 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from core.language import N_, _
 from core.types import Token
 
 _DOTTED_CIRCLE = "\u25cc"
+# Unseen characters that people meet; all others keep the name that Unicode gives them.
+_NAMED = (
+    N_("space"),
+    N_("no-break space"),
+    N_("narrow no-break space"),
+    N_("ideographic space"),
+    N_("en space"),
+    N_("em space"),
+    N_("thin space"),
+    N_("hair space"),
+    N_("zero width space"),
+    N_("zero width no-break space"),
+    N_("zero width joiner"),
+    N_("zero width non-joiner"),
+    N_("word joiner"),
+    N_("soft hyphen"),
+    N_("line separator"),
+    N_("paragraph separator"),
+    N_("left-to-right mark"),
+    N_("right-to-left mark"),
+    N_("left-to-right embedding"),
+    N_("right-to-left embedding"),
+    N_("left-to-right override"),
+    N_("right-to-left override"),
+    N_("left-to-right isolate"),
+    N_("right-to-left isolate"),
+    N_("first strong isolate"),
+    N_("pop directional formatting"),
+    N_("pop directional isolate"),
+    N_("variation selector-15"),
+    N_("variation selector-16"),
+)
 # Bidirectional controls reorder what stands around them; U+2028/2029 break lines.
 _NAMED_SEPARATORS = {"\u2028", "\u2029"}
 # Drawn as nothing although no category says so: fillers, the blank of braille, joiners and
@@ -105,19 +138,27 @@ def label(token: Token) -> str:
 def describe(token: Token) -> str:
     """A token in words, with what its label leaves out."""
     if token.special:
-        return f"special token {visible(token.piece)}"
+        return _("special token {piece}").format(piece=visible(token.piece))
     facts = []
     if token.unknown:
         facts.append(
-            f"unknown: {visible(token.piece)} stands for \u201c{visible(token.text)}\u201d"
+            _("unknown: {piece} stands for “{text}”").format(
+                piece=visible(token.piece), text=visible(token.text)
+            )
         )
     elif token.piece != token.text:
-        facts.append(f"piece {visible(token.piece)}")
+        facts.append(_("piece {piece}").format(piece=visible(token.piece)))
     if token.part:
-        facts.append(f"part {token.part[0]} of {token.part[1]}")
+        facts.append(_("part {i} of {n}").format(i=token.part[0], n=token.part[1]))
     if len(token.text) == 1 and (is_unseen(token.text) or token.text.isspace()):
-        facts.append(unicodedata.name(token.text, f"control U+{ord(token.text):04X}").lower())
+        facts.append(_name(token.text))
     return " · ".join(facts)
+
+
+def _name(char: str) -> str:
+    """What an unseen character is called: one of `_NAMED`, or Unicode's own name."""
+    name = unicodedata.name(char, "").lower()
+    return _(name) if name else _("control {code}").format(code=f"U+{ord(char):04X}".lower())
 
 
 def _show_spaces(source: str) -> str:

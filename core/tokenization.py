@@ -15,6 +15,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
 from core.embedding import piece_id
 from core.errors import TextError, TokenizerError
+from core.language import _, counted
 from core.text import visible
 from core.types import Token, Tokens
 
@@ -70,7 +71,8 @@ def open_tokenizer(name: str, as_saved: bool = False) -> TokenizerLike:
     if name in PATTERNS:
         if as_saved:
             raise TokenizerError(
-                f"tokenizer {name} saves no truncation and no padding", "leave --as-saved out"
+                _("tokenizer {name} saves no truncation and no padding").format(name=name),
+                _("leave --as-saved out"),
             )
         return PatternTokenizer(PATTERNS[name])
     return FileTokenizer(Path(name), as_saved)
@@ -109,17 +111,25 @@ class FileTokenizer:
     def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
         text, notices = _clean(text)
         shown = visible(str(self._path))
-        with _refused(f"tokenizer {shown} cannot encode the text", "choose another tokenizer"):
+        with _refused(
+            _("tokenizer {name} cannot encode the text").format(name=shown),
+            _("choose another tokenizer"),
+        ):
             lost = _silently_dropped(self._tokenizer, text)
             encoding = self._tokenizer.encode(text)
         if lost:
             raise TokenizerError(
-                f"tokenizer {shown} has no piece for {lost} and no unknown token to stand for it",
-                "take it out of the text or choose another tokenizer",
+                _(
+                    "tokenizer {name} has no piece for {lost} and no unknown token to stand for it"
+                ).format(name=shown, lost=lost),
+                _("take it out of the text or choose another tokenizer"),
             )
         special = encoding.special_tokens_mask
         if all(special):
-            raise TextError(f"tokenizer {shown} makes no token of the text", "type a word it knows")
+            raise TextError(
+                _("tokenizer {name} makes no token of the text").format(name=shown),
+                _("type a word it knows"),
+            )
         rest = encoding.overflowing  # what the file's own truncation cut off
         offsets = [span for part in (encoding, *rest) for span in part.offsets]
         spans = _to_grapheme_ends(text, offsets)
@@ -165,20 +175,24 @@ def _clean(text: str) -> tuple[str, tuple[str, ...]]:
     count = sum(a != b for a, b in zip(text, cleaned, strict=True))
     if not count:
         return text, ()
-    return cleaned, (f"{count} invalid {_plural(count, 'character')} replaced by \ufffd",)
+    notice = counted(
+        "{n} invalid character replaced by {sign}",
+        "{n} invalid characters replaced by {sign}",
+        count,
+    )
+    return cleaned, (notice.format(n=count, sign="\ufffd"),)
 
 
 def _no_text() -> TextError:
-    return TextError("the text is empty", "type a word or a sentence")
+    return TextError(_("the text is empty"), _("type a word or a sentence"))
 
 
 def _cut(shown: int, total: int, direction: str = "right") -> tuple[str, ...]:
-    end = "last" if direction == "left" else "first"
-    return (f"{end} {shown:,} of {total:,} tokens",) if total > shown else ()
-
-
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else noun + "s"
+    if total <= shown:
+        return ()
+    last = direction == "left"
+    notice = _("last {n:,} of {total:,} tokens") if last else _("first {n:,} of {total:,} tokens")
+    return (notice.format(n=shown, total=total),)
 
 
 @contextmanager
@@ -189,20 +203,28 @@ def _refused(what: str, hint: str) -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        raise TokenizerError(f"{what} ({visible(str(error))})", hint) from error
+        reason = visible(str(error))
+        raise TokenizerError(
+            _("{what} ({reason})").format(what=what, reason=reason), hint
+        ) from error
 
 
 def _load(path: Path) -> Tokenizer:
-    shown = visible(str(path)) if str(path) != "." else "without a name"
+    shown = visible(str(path)) if str(path) != "." else _("without a name")
     if not os.path.isfile(path):  # unlike Path.is_file it raises for no path
-        reason = "is a folder" if os.path.isdir(path) else "does not exist"
+        folder = os.path.isdir(path)
+        what = _("tokenizer {name} is a folder") if folder else _("tokenizer {name} does not exist")
         raise TokenizerError(
-            f"tokenizer {shown} {reason}",
-            f"name one of {', '.join(PATTERNS)} or the path of a tokenizer.json",
+            what.format(name=shown),
+            _("name one of {names} or the path of a tokenizer.json").format(
+                names=", ".join(PATTERNS)
+            ),
         )
     with _refused(
-        f"tokenizer {shown} cannot be read by tokenizers {tokenizers.__version__}",
-        "the file is cut off, no tokenizer.json, or of another version; save it again",
+        _("tokenizer {name} cannot be read by tokenizers {version}").format(
+            name=shown, version=tokenizers.__version__
+        ),
+        _("the file is cut off, no tokenizer.json, or of another version; save it again"),
     ):
         return Tokenizer.from_str(path.read_text(encoding="utf-8-sig"))
 
@@ -247,9 +269,10 @@ def _silently_dropped(tokenizer: Tokenizer, text: str) -> str:
 
 def _lacks_unknown(path: Path, name: str) -> TokenizerError:
     return TokenizerError(
-        f"tokenizer {visible(str(path))} has no unknown token (its vocabulary lacks"
-        f" {visible(name)})",
-        "add the token to its vocabulary or choose another tokenizer",
+        _("tokenizer {name} has no unknown token (its vocabulary lacks {token})").format(
+            name=visible(str(path)), token=visible(name)
+        ),
+        _("add the token to its vocabulary or choose another tokenizer"),
     )
 
 
@@ -259,7 +282,7 @@ def _to_grapheme_ends(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple
     if all(covered):
         return list(spans)
     inside = [False] * (len(text) + 1)  # does the cluster go on at this position?
-    for _, (start, end) in _splitter(PATTERNS["chars"]).pre_tokenize_str(text):
+    for _piece, (start, end) in _splitter(PATTERNS["chars"]).pre_tokenize_str(text):
         inside[start + 1 : end] = [True] * (end - start - 1)
 
     def lengthen(end: int) -> int:
@@ -298,7 +321,10 @@ def _dropped(text: str, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
         return ()
     shown = " ".join(dict.fromkeys(visible(char) for char in lost[:8]))
     more = " …" if len(lost) > 8 else ""
-    return (f"{len(lost)} {_plural(len(lost), 'character')} in no token: {shown}{more}",)
+    notice = counted(
+        "{n} character in no token: {shown}", "{n} characters in no token: {shown}", len(lost)
+    )
+    return (notice.format(n=len(lost), shown=shown + more),)
 
 
 def _parts(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int] | None]:

@@ -114,7 +114,7 @@ FAULTS = [
     (('tokens = ["a", "b"]', ""), "the file must have either text or tokens"),
     (('tokens = ["a", "b"]', 'tokens = "a b"'), "tokens is no list of words"),
     (('["a", "b"]', '["a", "b c"]'), "tokens holds 'b c'"),
-    (('["a", "b"]', '["a"]'), "model.x has 2 rows for 1 tokens"),
+    (('["a", "b"]', '["a"]'), "model.x has 2 rows for 1 token"),
     (('tokens = ["a", "b"]', 'text = "a b"\ntokenizer = "t"'), "tokenizer is 't'"),
     (('tokens = ["a", "b"]', 'text = " "'), "text is no text"),
     (("w_k = [[1, 0], [0, 1]]", ""), "model.w_k is missing"),
