@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from core.language import set_language
+
 FIXED = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 _DROPPED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "LANG", "LANGUAGE", "ESCDELAY")
 # The snapshot plugin finds its working folder through this one.
@@ -27,6 +29,7 @@ importlib.reload(importlib.import_module("textual.constants"))
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch):
     """No TEXTUAL_*, NO_COLOR, size or language of the person; a true-colour terminal."""
+    set_language("en")
     for name in filter(_is_personal, list(os.environ)):
         monkeypatch.delenv(name)
     for name, value in FIXED.items():

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from core.errors import SettingError
+from core.language import _
 from tui.scene import View
 from tui.screens.explorer import ExplorerScreen
 from tui.theme import DARK, LIGHT, Palette, make_palette
@@ -101,7 +102,10 @@ class AttnApp(App[None]):
         names = sorted(name for name, theme in self.available_themes.items() if not theme.ansi)
         if name in names:
             return name
-        raise SettingError(f"there is no theme {name}", f"choose one of {', '.join(names)}")
+        raise SettingError(
+            _("there is no theme {name}").format(name=name),
+            _("choose one of {names}").format(names=", ".join(names)),
+        )
 
     def _palette(self) -> Palette:
         return make_palette(self.current_theme, self.console.color_system)

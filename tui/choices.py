@@ -1,5 +1,6 @@
 """What can be chosen, in words; imports nothing heavy, so that ``--help`` can answer at once."""
 
+from core.language import N_
 from core.names import PANES
 
 __all__ = [
@@ -13,7 +14,7 @@ __all__ = [
 ]
 
 EXAMPLE = "The ball is blue"
-VECTORS = ("input", "q", "k", "v", "z", "attn_out")
+VECTORS = (N_("input"), "q", "k", "v", "z", "attn_out")
 ZOOMS = (1, 2, 5, 7, 9)  # widths of a matrix cell; below 5 there is no room for digits
 DEFAULT_ZOOM = 5
 DEFAULT_PRECISION = 3

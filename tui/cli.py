@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from core.errors import AttnError
+from core.language import N_, _, of_locale, set_language, spoken
 from tui.options import (
     FORMATS,
     OF_A_TEXT,
@@ -27,6 +28,7 @@ from tui.options import (
     check,
     check_format,
     choice,
+    general,
     number,
     output,
     places,
@@ -35,6 +37,8 @@ from tui.options import (
     switches,
 )
 from tui.terminal.checks import check_terminal, prepare_environment
+from tui.text_given import LESSON, LESSONS, SHOW, WORKSHEET, one_text, text_to_show
+from tui.usage import Command, option, refusal, take_language
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
@@ -42,18 +46,13 @@ if TYPE_CHECKING:
     from tui.scene import View
 
 NAME = "attn-tui"
-SHOW = "show"
-WORKSHEET = "worksheet"
-LESSON = "lesson"
-LESSONS = "lessons"
 REFUSED = 2
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
 PIPE_CLOSED = 128 + 13  # and SIGPIPE
-MAX_STDIN_BYTES = 2**24
 MAX_SENTENCE = 600
 
 
-class ExploreCommand(click.Command):
+class ExploreCommand(Command):
     """The explorer's command, whose help also names the other ones."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -64,10 +63,10 @@ class ExploreCommand(click.Command):
             (LESSON, "[OPTIONS] NAME"),
             (LESSONS, ""),
         ):
-            formatter.write_usage(f"{NAME} {command}", words, prefix=" " * len("Usage: "))
+            self.write_usage(formatter, f"{NAME} {command}", words, first=False)
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -78,53 +77,64 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.command(
     NAME,
     cls=ExploreCommand,
-    help="Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0.",
-    epilog=f"“{NAME} {SHOW} --help” explains how to print instead, “{NAME} {WORKSHEET} --help” how"
-    f" to make an exercise, “{NAME} {LESSONS}” lists worked examples. Put -- before a text that"
-    f" starts with - or is the word {SHOW}, {WORKSHEET}, {LESSON} or {LESSONS}.",
+    help=N_("Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0."),
+    epilog=N_(
+        "“attn-tui show --help” explains how to print instead, “attn-tui worksheet --help” how to"
+        " make an exercise, “attn-tui lessons” lists worked examples. Put -- before a text that"
+        " starts with - or is the word show, worksheet, lesson or lessons."
+    ),
 )
 @click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
 @shared
 @places
-@click.option(
+@general
+@option(
     "--version",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Show the version and exit.",
+    help=N_("Show the version and exit."),
 )
 def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     """Check all that can be checked on the shell's screen, then open the explorer's."""
     _check_terminal()
-    view = build_view(_one_text(words), options)
+    view = build_view(one_text(words), options)
     _open(view, theme)
 
 
 @click.command(
     SHOW,
-    help="Print attention on TEXT, also into a pipe; - reads TEXT from standard input, without its"
-    " last line break. Every layer and every head is printed unless --layer or --head names one."
-    " Layers, heads and tokens count from 0.",
-    epilog="--derive prints every step from the embedding to attn_out, of one layer, head, query"
-    " and key (0 where none is named), as a table or as markdown. Tables show weights (pattern);"
-    " csv and json give every digit. Notes about the text go to error output.",
+    cls=Command,
+    help=N_(
+        "Print attention on TEXT, also into a pipe; - reads TEXT from standard input, without its"
+        " last line break. Every layer and every head is printed unless --layer or --head names"
+        " one. Layers, heads and tokens count from 0."
+    ),
+    epilog=N_(
+        "--derive prints every step from the embedding to attn_out, of one layer, head, query and"
+        " key (0 where none is named), as a table or as markdown. Tables show weights (pattern);"
+        " csv and json give every digit. Notes about the text go to error output."
+    ),
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
-@choice("--format", "What to print.", FORMATS, "table")
-@click.option("--derive", is_flag=True, help="How the weight of one query and key comes about.")
+@choice("--format", N_("What to print."), FORMATS, "table")
+@option("--derive", is_flag=True, help=N_("How the weight of one query and key comes about."))
 @output
-@number("--layer", "Only this layer.")
-@number("--head", "Only this head.")
+@number("--layer", N_("Only this layer."))
+@number("--head", N_("Only this head."))
 @number(
     "--query",
-    "Only this query: in a table its weights with the heads side by side, and its attn_out;"
-    " in csv its rows; json always has all.",
+    N_(
+        "Only this query: in a table its weights with the heads side by side, and its attn_out;"
+        " in csv its rows; json always has all."
+    ),
 )
-@number("--key", "The key of --derive.")
-@click.option("--lesson", metavar="NAME|PATH", help="A lesson in place of TEXT and its model.")
+@number("--key", N_("The key of --derive."))
+@option("--lesson", metavar="NAME|PATH", help=N_("A lesson in place of TEXT and its model."))
 @precision
 @shared
+@general
 def show(
     words: tuple[str, ...],
     format: str,
@@ -136,7 +146,7 @@ def show(
     """Trace the text and write it down."""
     check_format(format, derive, options["key"])
     if lesson is None:
-        view, result = _traced(build_view(_text_to_show(words), options))
+        view, result = _traced(build_view(text_to_show(words), options))
     else:
         view, result = _traced(_lesson_to_show(lesson, words, options))
 
@@ -153,19 +163,23 @@ def show(
 
 @click.command(
     WORKSHEET,
-    help="Write a row of TEXT's attention as an exercise with blanks, and its answers, in Markdown;"
-    " - reads TEXT from standard input. Layers, heads and tokens count from 0.",
+    cls=Command,
+    help=N_(
+        "Write a row of TEXT's attention as an exercise with blanks, and its answers, in Markdown;"
+        " - reads TEXT from standard input. Layers, heads and tokens count from 0."
+    ),
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
 @output
-@number("--layer", "Layer of the row.", 0)
-@number("--head", "Head of the row.", 0)
-@number("--query", "Token whose row it is.", 0)
+@number("--layer", N_("Layer of the row."), 0)
+@number("--head", N_("Head of the row."), 0)
+@number("--query", N_("Token whose row it is."), 0)
 @precision
 @shared
+@general
 def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> None:
     """Trace the text and make an exercise of one row."""
-    view, result = _traced(build_view(_text_to_show(words), options))
+    view, result = _traced(build_view(text_to_show(words), options))
 
     from tui.printing.worksheet import worksheet as lines
 
@@ -174,14 +188,18 @@ def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> Non
 
 @click.command(
     LESSON,
-    help="Open a lesson in the explorer: NAME is one of “attn-tui lessons”, or the path of a"
-    " lesson's .toml file. > and < go through its steps.",
-    epilog="Switches and places that are given here take the place of the step's own.",
+    cls=Command,
+    help=N_(
+        "Open a lesson in the explorer: NAME is one of “attn-tui lessons”, or the path of a"
+        " lesson's .toml file. > and < go through its steps."
+    ),
+    epilog=N_("Switches and places that are given here take the place of the step's own."),
 )
 @click.argument("name", type=click.UNPROCESSED)
-@number("--step", "Step to begin with, counted from 1.", 1)
+@number("--step", N_("Step to begin with, counted from 1."), 1)
 @switches
 @places
+@general
 def lesson(name: str, step: int, theme: str | None, **options: Any) -> None:
     """Check the lesson on the shell's screen, then open the explorer's."""
     _check_terminal()
@@ -194,16 +212,16 @@ def lesson(name: str, step: int, theme: str | None, **options: Any) -> None:
     _open(changed(view_at(found, index), options, _given()), theme, found, index)
 
 
-@click.command(LESSONS, help="List the lessons: their names and titles.")
+@click.command(LESSONS, cls=Command, help=N_("List the lessons: their names and titles."))
+@general
 def lessons() -> None:
     """Print a line a lesson."""
     from core.lessons import bundled_lessons
     from tui.labels import pad
-    from tui.lessons import language
 
     listed = list(bundled_lessons())
     cells = max(len(each.name) for each in listed)
-    _write((f"{pad(each.name, cells)}  {each.title.of(language())}" for each in listed), None)
+    _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
 COMMANDS = {SHOW: show, WORKSHEET: worksheet, LESSON: lesson, LESSONS: lessons}
@@ -216,6 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # whatever the locale says: JSON has no other
     words = list(sys.argv[1:] if arguments is None else arguments)
+    set_language(of_locale())
     sys.exit(_run(words))
 
 
@@ -228,6 +247,9 @@ def parse(words: list[str]) -> click.Context:
 
 def _run(words: list[str]) -> int:
     try:
+        words, language = take_language(words)
+        if language is not None:
+            set_language(language)
         with parse(words) as ctx:
             ctx.command.invoke(ctx)
     except click.exceptions.Exit as done:
@@ -236,11 +258,12 @@ def _run(words: list[str]) -> int:
         _silence_stdout()
         return INTERRUPTED
     except MemoryError:
-        return _refuse("there is not enough memory: use a shorter text or a smaller model")
+        return _refuse(_("there is not enough memory: use a shorter text or a smaller model"))
     except click.NoSuchOption as error:
-        return _refuse(f"{error.format_message()} A text that starts with - goes after --.")
+        hint = _("A text that starts with - goes after --.")
+        return _refuse(_("{refusal} {hint}").format(refusal=refusal(error), hint=hint))
     except click.ClickException as error:
-        return _refuse(error.format_message())
+        return _refuse(refusal(error))
     except OSError as error:
         return _stop(error)
     except AttnError as error:
@@ -253,8 +276,10 @@ def _stop(error: OSError) -> int:
     _silence_stdout()
     if error.errno == errno.EPIPE:
         return PIPE_CLOSED
-    where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
-    return _refuse(f"cannot read or write: {error.strerror or error}{where}")
+    reason = error.strerror or str(error)
+    if error.filename:
+        reason = _("{reason} ({file})").format(reason=reason, file=os.fsdecode(error.filename))
+    return _refuse(_("cannot read or write: {reason}").format(reason=reason))
 
 
 def _silence_stdout() -> None:
@@ -272,7 +297,7 @@ def _refuse(sentence: str) -> int:
 
     # The check of the terminal names the program itself.
     line = clip(visible(sentence.removeprefix(f"{NAME} ")), MAX_SENTENCE)
-    end = "" if line.endswith((".", "?", "!", ")")) else "."
+    end = "" if line.endswith((*".?!)。？！）",)) else _("{sentence}.").format(sentence="")
     with suppress(OSError):  # nobody can be told; the exit code still does
         click.echo(f"{NAME}: {line}{end}", err=True)
     return REFUSED
@@ -301,28 +326,17 @@ def _given() -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
 
 
-def _one_text(words: tuple[str, ...]) -> str | None:
-    """The text, None without one; several words are a sentence without its quotes."""
-    if len(words) < 2:
-        return words[0] if words else None
-    start = " ".join(words[:2])[:40]
-    also = ""
-    if words[0] in COMMANDS:
-        what = "to print" if words[0] in (SHOW, WORKSHEET) else "as a command"
-        also = f"; {words[0]}, {what}, goes before its options"
-    raise click.UsageError(f'put the text in quotes, as in "{start} …"{also}')
-
-
 def _lesson_to_show(name: str, words: tuple[str, ...], options: dict[str, Any]) -> View:
     """A lesson before its first step, under the switches that are given."""
     given = _given()
     if words:
-        raise click.UsageError("a lesson has its own text: leave out the text, or --lesson")
-    for option in OF_A_TEXT:
-        if option in given:
+        raise click.UsageError(_("a lesson has its own text: leave out the text, or --lesson"))
+    for name_ in OF_A_TEXT:
+        if name_ in given:
             raise click.UsageError(
-                f"--{option.replace('_', '-')} does not go with --lesson: a lesson has its own"
-                " tokens and model"
+                _(
+                    "--{option} does not go with --lesson: a lesson has its own tokens and model"
+                ).format(option=name_.replace("_", "-"))
             )
 
     from core.lessons import open_lesson
@@ -340,7 +354,8 @@ def _traced(view: View) -> tuple[View, Trace]:
 
     result = trace(view.request, tokens)
     for notice in tokens.notices:
-        click.echo(f"{NAME}: note: {visible(notice)}", err=True)
+        note = _("note: {notice}").format(notice=visible(notice))
+        click.echo(f"{NAME}: {note}", err=True)
     return view, result
 
 
@@ -352,36 +367,6 @@ def _write(lines: Iterable[str], output: str | None) -> None:
         write(lines, sys.stdout)
     else:
         write_file(lines, output)
-
-
-def _text_to_show(words: tuple[str, ...]) -> str:
-    text = _one_text(words)
-    if text is None and (sys.stdin is None or sys.stdin.isatty()):
-        raise click.UsageError(
-            "there is no text: give one in quotes, or give - to read standard input"
-        )
-    return _read_stdin() if text is None or text == "-" else text
-
-
-def _read_stdin() -> str:
-    """Standard input as text, without a byte order mark and without its last line break."""
-    if sys.stdin is None:
-        raise click.UsageError("standard input is closed: give the text in quotes")
-    data = sys.stdin.buffer.read(MAX_STDIN_BYTES + 1)
-    if len(data) > MAX_STDIN_BYTES:
-        raise click.UsageError(
-            f"standard input holds more than {MAX_STDIN_BYTES >> 20} MiB: give a shorter text"
-        )
-    if b"\0\0" in data:
-        raise click.UsageError("standard input is not text: give a text file or a sentence")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(
-            f"standard input is not UTF-8 (byte {error.start} is 0x{data[error.start]:02x}):"
-            " convert it first, for example with iconv -f GB18030 -t UTF-8"
-        ) from None
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _width() -> int | None:

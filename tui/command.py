@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from core.errors import TextError
+from core.language import _
 from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
@@ -42,7 +43,9 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
         return " ".join([*words, _quoted(_name(guide.lesson))])
     text = re.sub("[\ud800-\udfff]", "\ufffd", view.request.text)
     if "\0" in text + view.request.tokenizer:
-        raise TextError("no command line can carry a NUL character", "take it out of the text")
+        raise TextError(
+            _("no command line can carry a NUL character"), _("take it out of the text")
+        )
     words = [NAME, *_changes(_fields(_anywhere(view), View()))]
     if theme is not None:
         words += ["--theme", _quoted(theme)]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.binding import Binding
 
+from core.language import N_
+
 if TYPE_CHECKING:
     from tui.scene import View
 
@@ -23,7 +25,7 @@ class Key:
         How a person reads the keys.
     action : str
     help : str
-        What it does, for the help and the palette.
+        What it does, for the help and the palette; in English, as are the words of `Hint`.
     """
 
     keys: str
@@ -36,64 +38,69 @@ class Key:
 
 
 SELECT = (
-    Key("up,k", "↑ k", "step('query',-1)", "the token above becomes the query"),
-    Key("down,j", "↓ j", "step('query',1)", "the token below becomes the query"),
-    Key("left,h", "← h", "sideways(-1)", "head before (in the matrix: key before)"),
-    Key("right,l", "→ l", "sideways(1)", "head after (in the matrix: key after)"),
-    Key("comma", ",", "step('head',-1)", "head before, from any pane"),
-    Key("full_stop", ".", "step('head',1)", "head after, from any pane"),
-    Key("left_square_bracket", "[", "step('layer',-1)", "layer before"),
-    Key("right_square_bracket", "]", "step('layer',1)", "layer after"),
-    Key("shift+up,K", "⇧↑ K", "step('key',-1)", "key before"),
-    Key("shift+down,J", "⇧↓ J", "step('key',1)", "key after"),
-    Key("home,g", "home g", "jump(0)", "first token"),
-    Key("end,G", "end G", "jump(-1)", "last token"),
-    Key("pageup", "pgup", "page(-1)", "a page up"),
-    Key("pagedown", "pgdn", "page(1)", "a page down"),
+    Key("up,k", "↑ k", "step('query',-1)", N_("the token above becomes the query")),
+    Key("down,j", "↓ j", "step('query',1)", N_("the token below becomes the query")),
+    Key("left,h", "← h", "sideways(-1)", N_("head before (in the matrix: key before)")),
+    Key("right,l", "→ l", "sideways(1)", N_("head after (in the matrix: key after)")),
+    Key("comma", ",", "step('head',-1)", N_("head before, from any pane")),
+    Key("full_stop", ".", "step('head',1)", N_("head after, from any pane")),
+    Key("left_square_bracket", "[", "step('layer',-1)", N_("layer before")),
+    Key("right_square_bracket", "]", "step('layer',1)", N_("layer after")),
+    Key("shift+up,K", "⇧↑ K", "step('key',-1)", N_("key before")),
+    Key("shift+down,J", "⇧↓ J", "step('key',1)", N_("key after")),
+    Key("home,g", "home g", "jump(0)", N_("first token")),
+    Key("end,G", "end G", "jump(-1)", N_("last token")),
+    Key("pageup", "pgup", "page(-1)", N_("a page up")),
+    Key("pagedown", "pgdn", "page(1)", N_("a page down")),
 )
 LOOK = (
-    Key("tab", "tab", "next_pane(1)", "next pane"),
-    Key("shift+tab", "⇧tab", "next_pane(-1)", "pane before"),
-    Key("1", "1", "pane('tokens')", "tokens"),
-    Key("2", "2", "pane('weights')", "weights of the query, head beside head"),
-    Key("3", "3", "pane('matrix')", "matrix of the head, queries × keys"),
-    Key("4", "4", "pane('vectors')", "vectors of the query"),
-    Key("5,d", "5 d", "pane('derivation')", "derivation: every number by hand"),
-    Key("space", "space", "stage(1)", "next stage of the derivation, or the first"),
-    Key("b", "b", "stage(-1)", "stage before"),
-    Key("r", "r", "guess", "hide this stage's results, or show the next"),
-    Key("R", "R", "show_results", "show all results of the stage"),
-    Key("v", "v", "cycle('vector',1)", "next vector"),
-    Key("V", "V", "cycle('vector',-1)", "vector before"),
-    Key("z", "z", "cycle('zoom',1)", "wider matrix cells, more digits"),
-    Key("Z", "Z", "cycle('zoom',-1)", "narrower matrix cells, more of the pattern"),
-    Key("plus,equals_sign", "+", "step('precision',1)", "more digits"),
-    Key("minus", "-", "step('precision',-1)", "fewer digits"),
-    Key("greater_than_sign", ">", "lesson(1)", "next step of a lesson"),
-    Key("less_than_sign", "<", "lesson(-1)", "step of a lesson before"),
+    Key("tab", "tab", "next_pane(1)", N_("next pane")),
+    Key("shift+tab", "⇧tab", "next_pane(-1)", N_("pane before")),
+    Key("1", "1", "pane('tokens')", N_("tokens")),
+    Key("2", "2", "pane('weights')", N_("weights of the query, head beside head")),
+    Key("3", "3", "pane('matrix')", N_("matrix of the head, queries × keys")),
+    Key("4", "4", "pane('vectors')", N_("vectors of the query")),
+    Key("5,d", "5 d", "pane('derivation')", N_("derivation: every number by hand")),
+    Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
+    Key("b", "b", "stage(-1)", N_("stage before")),
+    Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
+    Key("R", "R", "show_results", N_("show all results of the stage")),
+    Key("v", "v", "cycle('vector',1)", N_("next vector")),
+    Key("V", "V", "cycle('vector',-1)", N_("vector before")),
+    Key("z", "z", "cycle('zoom',1)", N_("wider matrix cells, more digits")),
+    Key("Z", "Z", "cycle('zoom',-1)", N_("narrower matrix cells, more of the pattern")),
+    Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
+    Key("minus", "-", "step('precision',-1)", N_("fewer digits")),
+    Key("greater_than_sign", ">", "lesson(1)", N_("next step of a lesson")),
+    Key("less_than_sign", "<", "lesson(-1)", N_("step of a lesson before")),
 )
 CHANGE = (
-    Key("e,i", "e i", "edit", "edit the sentence"),
-    Key("escape", "esc", "focus_pane", "leave the sentence, back to the panes"),
-    Key("m", "m", "mask", "mask: none, causal, window"),
-    Key("x", "x", "block", "block the query's token as a key, or free it"),
-    Key("s", "s", "switch('scale')", "÷√d_head on or off"),
-    Key("p", "p", "switch('positions')", "positions on or off"),
-    Key("w", "w", "word('projections')", "projections seeded, or none: Q = K = V = X"),
-    Key("n", "n", "word('normalizer')", "normalizer: softmax, linear attention, none"),
-    Key("u", "u", "undo", "take the last switch back"),
-    Key("t", "t", "temperature(1)", "hotter: flatter weights"),
-    Key("T", "T", "temperature(-1)", "colder: sharper weights"),
+    Key("e,i", "e i", "edit", N_("edit the sentence")),
+    Key("escape", "esc", "focus_pane", N_("leave the sentence, back to the panes")),
+    Key("m", "m", "mask", N_("mask: none, causal, window")),
+    Key("x", "x", "block", N_("block the query's token as a key, or free it")),
+    Key("s", "s", "switch('scale')", N_("÷√d_head on or off")),
+    Key("p", "p", "switch('positions')", N_("positions on or off")),
+    Key("w", "w", "word('projections')", N_("projections seeded, or none: Q = K = V = X")),
+    Key("n", "n", "word('normalizer')", N_("normalizer: softmax, linear attention, none")),
+    Key("u", "u", "undo", N_("take the last switch back")),
+    Key("t", "t", "temperature(1)", N_("hotter: flatter weights")),
+    Key("T", "T", "temperature(-1)", N_("colder: sharper weights")),
 )
 PROGRAM = (
-    Key("y", "y", "copy", "copy the command that reopens this view"),
-    Key("c", "c", "copy_derivation('text')", "copy the derivation as text"),
-    Key("C", "C", "copy_derivation('markdown')", "copy the derivation as Markdown"),
-    Key("question_mark,f1", "? F1", "help", "this help"),
-    Key("ctrl+p", "^p", "app.command_palette", "search heads, layers, tokens, examples"),
-    Key("q,ctrl+q", "q ^q", "app.quit", "quit"),
+    Key("y", "y", "copy", N_("copy the command that reopens this view")),
+    Key("c", "c", "copy_derivation('text')", N_("copy the derivation as text")),
+    Key("C", "C", "copy_derivation('markdown')", N_("copy the derivation as Markdown")),
+    Key("question_mark,f1", "? F1", "help", N_("this help")),
+    Key("ctrl+p", "^p", "app.command_palette", N_("search heads, layers, tokens, examples")),
+    Key("q,ctrl+q", "q ^q", "app.quit", N_("quit")),
 )
-GROUPS = {"Select": SELECT, "Look": LOOK, "Change": CHANGE, "Program": PROGRAM}
+GROUPS = {
+    N_("Select"): SELECT,
+    N_("Look"): LOOK,
+    N_("Change"): CHANGE,
+    N_("Program"): PROGRAM,
+}
 BINDINGS: list[Binding] = [key.binding() for group in GROUPS.values() for key in group]
 
 
@@ -107,50 +114,50 @@ class Hint(NamedTuple):
 
 # Most important first. In the matrix, left and right go from key to key.
 _ALL = (
-    Hint("[ ]", "layer", "right_square_bracket"),
-    Hint("e", "edit", "e"),
-    Hint("tab", "pane", "tab"),
-    Hint("d", "derive", "d"),
-    Hint("m", "mask", "m"),
-    Hint("s", "scale", "s"),
-    Hint("p", "positions", "p"),
-    Hint("t", "temperature", "t"),
-    Hint("w", "projections", "w"),
-    Hint("n", "normalizer", "n"),
-    Hint("v", "vector", "v"),
-    Hint("z", "zoom", "z"),
-    Hint("+-", "digits", "plus"),
-    Hint("x", "block", "x"),
-    Hint("u", "undo", "u"),
-    Hint("y", "copy", "y"),
-    Hint("^p", "palette", "ctrl+p"),
+    Hint("[ ]", N_("layer"), "right_square_bracket"),
+    Hint("e", N_("edit"), "e"),
+    Hint("tab", N_("pane"), "tab"),
+    Hint("d", N_("derive"), "d"),
+    Hint("m", N_("mask"), "m"),
+    Hint("s", N_("scale"), "s"),
+    Hint("p", N_("positions"), "p"),
+    Hint("t", N_("temperature"), "t"),
+    Hint("w", N_("projections"), "w"),
+    Hint("n", N_("normalizer"), "n"),
+    Hint("v", N_("vector"), "v"),
+    Hint("z", N_("zoom"), "z"),
+    Hint("+-", N_("digits"), "plus"),
+    Hint("x", N_("block"), "x"),
+    Hint("u", N_("undo"), "u"),
+    Hint("y", N_("copy"), "y"),
+    Hint("^p", N_("palette"), "ctrl+p"),
 )
-BROWSING = (Hint("↑↓", "token", "down"), Hint("←→", "head", "right"), *_ALL)
+BROWSING = (Hint("↑↓", N_("token"), "down"), Hint("←→", N_("head"), "right"), *_ALL)
 MATRIX = (
-    Hint("↑↓", "query", "down"),
-    Hint("←→", "key", "right"),
-    Hint(", .", "head", "full_stop"),
-    Hint("z", "zoom", "z"),
+    Hint("↑↓", N_("query"), "down"),
+    Hint("←→", N_("key"), "right"),
+    Hint(", .", N_("head"), "full_stop"),
+    Hint("z", N_("zoom"), "z"),
     *(hint for hint in _ALL if hint.key != "z"),
 )
 DERIVATION = (
-    Hint("space", "next stage", "space"),
-    Hint("b", "back", "b"),
-    Hint("r", "guess", "r"),
-    Hint("↑↓", "query", "down"),
-    Hint("←→", "key", "right"),
-    Hint(", .", "head", "full_stop"),
-    Hint("c", "copy", "c"),
+    Hint("space", N_("next stage"), "space"),
+    Hint("b", N_("back"), "b"),
+    Hint("r", N_("guess"), "r"),
+    Hint("↑↓", N_("query"), "down"),
+    Hint("←→", N_("key"), "right"),
+    Hint(", .", N_("head"), "full_stop"),
+    Hint("c", N_("copy"), "c"),
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
 )
 EDITING = (
-    Hint("esc", "done", "escape"),
-    Hint("enter", "new line", "enter"),
-    Hint("^z", "undo", "ctrl+z"),
-    Hint("^p", "palette", "ctrl+p"),
+    Hint("esc", N_("done"), "escape"),
+    Hint("enter", N_("new line"), "enter"),
+    Hint("^z", N_("undo"), "ctrl+z"),
+    Hint("^p", N_("palette"), "ctrl+p"),
 )
-BROWSING_LAST = (Hint("?", "help", "question_mark"), Hint("q", "quit", "q"))
-EDITING_LAST = (Hint("F1", "help", "f1"), Hint("^q", "quit", "ctrl+q"))
+BROWSING_LAST = (Hint("?", N_("help"), "question_mark"), Hint("q", N_("quit"), "q"))
+EDITING_LAST = (Hint("F1", N_("help"), "f1"), Hint("^q", N_("quit"), "ctrl+q"))
 
 
 def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from rich.cells import cell_len, split_graphemes
 
 ELLIPSIS = "…"
 MASKED = "–"
+# What stays together in a line: a word, or one Chinese character, with the marks around it.
+_WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
+_OPENING, _CLOSING = "（「『“《", "，。、；：？！）」』”》"
+_ATOM = rf"\s+|[{_OPENING}]*(?:[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
 
 
 def clip(text: str, cells: int) -> str:
@@ -61,9 +68,24 @@ def signed(value: float, precision: int) -> str:
     return " " + text[1:] if not text.strip("+-0.") else text
 
 
-def plural(count: int, noun: str) -> str:
-    """``1 token``, ``2,048 tokens``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def wrap(text: str, cells: int) -> Iterator[str]:
+    """Lines of at most `cells` cells, broken at spaces and between Chinese characters."""
+    line = ""
+    for atom in _atoms(text, cells):
+        if line and cell_len(line) + cell_len(atom.rstrip()) > cells:
+            yield line.rstrip()
+            line = atom.lstrip()
+        else:
+            line += atom
+    yield line.rstrip()
+
+
+def _atoms(text: str, cells: int) -> Iterator[str]:
+    for atom in filter(None, re.findall(_ATOM, text)):
+        if cell_len(atom) <= cells:
+            yield atom
+        else:  # a word longer than a line
+            yield from atom
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:

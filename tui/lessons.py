@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import SettingError
+from core.language import _
 from core.lessons import Lesson
 from core.types import GivenModel, Mask, Request
 from tui.options import places_of
 from tui.scene import View
-
-
-def language() -> str:
-    """``zh`` where the locale is Chinese, else ``en``."""
-    names = map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "zh" if next(filter(None, names), "").startswith("zh") else "en"
 
 
 def view_at(lesson: Lesson, step: int) -> View:
@@ -63,7 +57,10 @@ def step_index(lesson: Lesson, step: int) -> int:
     """
     if not 1 <= step <= len(lesson.steps):
         raise SettingError(
-            f"step {step} is out of range", f"lesson {lesson.name} has 1 to {len(lesson.steps)}"
+            _("step {step} is out of range").format(step=step),
+            _("lesson {name} has {low} to {high}").format(
+                name=lesson.name, low=1, high=len(lesson.steps)
+            ),
         )
     return step - 1
 
@@ -77,13 +74,10 @@ class Guide:
     lesson : Lesson
     step : int
         Counted from 0.
-    language : str
-        ``en`` or ``zh``.
     """
 
     lesson: Lesson
     step: int = 0
-    language: str = "en"
 
     @property
     def view(self) -> View:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from core.language import LANGUAGES, N_, _
 from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from tui.choices import (
     DEFAULT_PRECISION,
@@ -21,12 +22,11 @@ from tui.choices import (
     VECTORS,
     ZOOMS,
 )
+from tui.usage import Choice, Decorated, option, print_help
 
 if TYPE_CHECKING:
     from core.types import Tokens
     from tui.scene import View
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv", "markdown")
 PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom", "stage")
@@ -34,7 +34,6 @@ PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom"
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
-_SHOWN = 40
 _SHOWN = 40  # cells of a value that is quoted back
 _MASK_FORMS = "none|causal|window:N|causal+window:N"
 
@@ -42,7 +41,9 @@ _MASK_FORMS = "none|causal|window:N|causal+window:N"
 def whole(value: str | int) -> int:
     """Read a whole number; its range is checked where its meaning is known."""
     if not _WHOLE.fullmatch(str(value)):
-        raise click.BadParameter(f"{_short(value)} is not a whole number of at most 20 digits")
+        raise click.BadParameter(
+            _("{value} is not a whole number of at most 20 digits").format(value=_short(value))
+        )
     return int(value)
 
 
@@ -54,7 +55,9 @@ def decimal(value: str | float) -> float:
         from tui.labels import clip
 
         shown = repr(clip(str(value), _SHOWN))
-        raise click.BadParameter(f"{shown} is no number such as 0.5 or 2") from None
+        raise click.BadParameter(
+            _("{value} is no number such as 0.5 or 2").format(value=shown)
+        ) from None
 
 
 def mask_parts(value: str) -> tuple[bool, int | None]:
@@ -62,7 +65,11 @@ def mask_parts(value: str) -> tuple[bool, int | None]:
     found = _MASK.fullmatch(value)
     if not found:
         forms = _MASK_FORMS.replace("|", ", ")
-        raise click.BadParameter(f"{_short(value)} is no mask: choose one of {forms} with N from 0")
+        raise click.BadParameter(
+            _("{value} is no mask: choose one of {forms} with N from 0").format(
+                value=_short(value), forms=forms
+            )
+        )
     window = found["window"]
     return bool(found["causal"] or found["both"]), None if window is None else int(window)
 
@@ -71,7 +78,9 @@ def keys(value: str) -> frozenset[int]:
     """Read key numbers with commas between them."""
     parts = [part.strip() for part in value.split(",")]
     if not all(_WHOLE.fullmatch(part) for part in parts):
-        raise click.BadParameter(f"{_short(value)} is no list of key numbers such as 0,2")
+        raise click.BadParameter(
+            _("{value} is no list of key numbers such as 0,2").format(value=_short(value))
+        )
     return frozenset(map(int, parts))
 
 
@@ -83,7 +92,7 @@ def _short(value: str | int) -> str:
 
 def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:
     """An option that takes a whole number."""
-    return click.option(
+    return option(
         name,
         type=whole,
         metavar="N",
@@ -97,9 +106,9 @@ def choice(
     name: str, text: str, words: Sequence[str], default: str
 ) -> Callable[[Decorated], Decorated]:
     """An option that takes one of some words."""
-    return click.option(
+    return option(
         name,
-        type=click.Choice(words),
+        type=Choice(words),
         metavar="|".join(words),
         default=default,
         show_default=True,
@@ -108,87 +117,109 @@ def choice(
 
 
 _MODEL = (
-    click.option(
+    option(
         "--tokenizer",
         default="mixed",
         metavar="mixed|chars|spaces|PATH",
         show_default=True,
-        help="How the text is cut into tokens; PATH is a tokenizer.json.",
+        help=N_("How the text is cut into tokens; PATH is a tokenizer.json."),
     ),
-    click.option(
+    option(
         "--as-saved",
         is_flag=True,
-        help="Keep the truncation and padding that a tokenizer.json asks for.",
+        help=N_("Keep the truncation and padding that a tokenizer.json asks for."),
     ),
-    number("--d-model", "Numbers in a vector.", 16),
-    number("--heads", "Heads; they share d_model evenly.", 4),
-    number("--layers", "Layers.", 1),
-    number("--seed", "Seed of the random weights.", 0),
+    number("--d-model", N_("Numbers in a vector."), 16),
+    number("--heads", N_("Heads; they share d_model evenly."), 4),
+    number("--layers", N_("Layers."), 1),
+    number("--seed", N_("Seed of the random weights."), 0),
 )
 _SWITCHES = (
-    click.option(
+    option(
         "--mask",
         type=mask_parts,
         default="none",
         metavar=_MASK_FORMS,
         show_default=True,
-        help="Keys that a query may attend to: all, those up to it, those at most N away.",
+        help=N_("Keys that a query may attend to: all, those up to it, those at most N away."),
     ),
-    click.option("--block", type=keys, metavar="I,J,…", help="Keys that no query may attend to."),
-    click.option(
-        "--positions/--no-positions", default=True, show_default=True, help="Add positions."
+    option("--block", type=keys, metavar="I,J,…", help=N_("Keys that no query may attend to.")),
+    option(
+        "--positions/--no-positions", default=True, show_default=True, help=N_("Add positions.")
     ),
-    click.option(
-        "--scale/--no-scale", default=True, show_default=True, help="Divide q·k by √d_head."
+    option(
+        "--scale/--no-scale", default=True, show_default=True, help=N_("Divide q·k by √d_head.")
     ),
-    click.option(
+    option(
         "--temperature",
         type=decimal,
         default=1.0,
         metavar="X",
         show_default=True,
-        help="Divides the scores; a higher one spreads the weights more evenly.",
+        help=N_("Divides the scores; a higher one spreads the weights more evenly."),
     ),
     choice(
         "--projections",
-        "Q, K and V by the seeded matrices, or the vectors themselves.",
+        N_("Q, K and V by the seeded matrices, or the vectors themselves."),
         PROJECTIONS,
         "seeded",
     ),
     choice(
         "--normalizer",
-        "From scores to weights: softmax, linear attention (elu + 1), or the scores themselves.",
+        N_("From scores to weights: softmax, linear attention (elu + 1), or the scores alone."),
         NORMALIZERS,
         "softmax",
     ),
 )
 
-precision = number(
-    "--precision", f"Digits after the point, 1 to {MAX_PRECISION}.", DEFAULT_PRECISION
-)
+precision = number("--precision", N_("Digits after the point, 1 to 12."), DEFAULT_PRECISION)
 
 
-output = click.option(
+output = option(
     "--output",
     metavar="FILE",
     type=click.UNPROCESSED,
-    help="Write to FILE, whole or not at all; - is standard output.",
+    help=N_("Write to FILE, whole or not at all; - is standard output."),
 )
 
 
 _PLACES = (
-    number("--layer", "Layer to look at.", 0),
-    number("--head", "Head to look at.", 0),
-    number("--query", "Token that attends.", 0),
-    number("--key", "Token attended to.", 0),
-    choice("--pane", "Pane to start in.", PANES, "weights"),
-    choice("--vector", "Vector to look at.", VECTORS, "attn_out"),
-    choice("--zoom", "Width of a cell of the matrix.", tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)),
-    choice("--stage", "Last stage that the derivation shows.", STAGES, STAGES[-1]),
+    number("--layer", N_("Layer to look at."), 0),
+    number("--head", N_("Head to look at."), 0),
+    number("--query", N_("Token that attends."), 0),
+    number("--key", N_("Token attended to."), 0),
+    choice("--pane", N_("Pane to start in."), PANES, "weights"),
+    choice("--vector", N_("Vector to look at."), VECTORS, "attn_out"),
+    choice(
+        "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
+    ),
+    choice("--stage", N_("Last stage that the derivation shows."), STAGES, STAGES[-1]),
     precision,
-    click.option("--theme", metavar="NAME", help="Colours: a theme of Textual, such as nord."),
+    option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
 )
 OF_A_TEXT = ("tokenizer", "as_saved", "d_model", "heads", "layers", "seed")
+
+
+_help = option(
+    "--help",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_help,
+    help=N_("Show this message and exit."),
+)
+# Read before all others, by `tui.cli.main`; here for the help.
+_lang = option(
+    "--lang",
+    metavar="|".join(LANGUAGES),
+    expose_value=False,
+    help=N_("Language; that of the locale by default."),
+)
+
+
+def general(command: Decorated) -> Decorated:
+    """Add the options that every command has."""
+    return _with((_lang, _help), command)
 
 
 def shared(command: Decorated) -> Decorated:
@@ -207,8 +238,8 @@ def places(command: Decorated) -> Decorated:
 
 
 def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
@@ -216,13 +247,15 @@ def check_format(form: str, derive: bool, key: int | None) -> None:
     """Raise UsageError for options of ``show`` that do not go together."""
     if derive and form in ("json", "csv"):
         raise click.UsageError(
-            f"--derive prints a table or markdown, not {form}: leave out --format, or leave out"
-            f" --derive, since {form} gives every digit"
+            _(
+                "--derive prints a table or markdown, not {form}: leave out --format, or leave out"
+                " --derive, since {form} gives every digit"
+            ).format(form=form)
         )
     if form == "markdown" and not derive:
-        raise click.UsageError("markdown is for derivations: add --derive, or choose table")
+        raise click.UsageError(_("markdown is for derivations: add --derive, or choose table"))
     if key is not None and not derive:
-        raise click.UsageError("--key is for derivations: add --derive, or leave it out")
+        raise click.UsageError(_("--key is for derivations: add --derive, or leave it out"))
 
 
 def build_view(text: str | None, options: dict[str, Any]) -> View:
@@ -276,7 +309,8 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
         found["zoom"] = int(found["zoom"])
     if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
         raise SettingError(
-            f"precision {found['precision']} is out of range", f"choose 1 to {MAX_PRECISION}"
+            _("precision {n} is out of range").format(n=found["precision"]),
+            _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
         )
     return found
 

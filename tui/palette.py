@@ -13,6 +13,7 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 from textual.content import Content
 
 from core.errors import AttnError
+from core.language import _, spoken
 from core.lessons import Lesson, bundled_lessons
 from core.resources import data_path
 from core.text import label, visible
@@ -20,7 +21,7 @@ from core.tokenization import PATTERNS
 from core.types import Mask
 from tui.choices import PANES
 from tui.keys import CHANGE, LOOK, PROGRAM
-from tui.lessons import language
+from tui.scene import mask_in_words
 from tui.screens.explorer import ExplorerScreen
 
 MASKS = (
@@ -96,43 +97,50 @@ class ExplorerCommands(Provider):
     def _commands(self) -> Iterator[Command]:
         explorer = self.explorer
         for title, text in examples():
-            yield Command(f"Example: {title}", visible(text), partial(explorer.explore, text))
+            name = _("Example: {title}").format(title=title)
+            yield Command(name, visible(text), partial(explorer.explore, text))
         for lesson in lessons():
-            title, about = (words.of(language()) for words in (lesson.title, lesson.about))
-            yield Command(f"Lesson: {title}", about, partial(explorer.open_lesson, lesson))
+            name = _("Lesson: {title}").format(title=lesson.title.of(spoken()))
+            run = partial(explorer.open_lesson, lesson)
+            yield Command(name, lesson.about.of(spoken()), run)
         if explorer.guide is not None:
-            yield Command("Leave the lesson", "explore on", explorer.leave_lesson)
+            yield Command(_("Leave the lesson"), _("explore on"), explorer.leave_lesson)
         for pane in PANES:
             run = partial(explorer.action_pane, pane)
-            yield Command(f"Pane: {pane}", f"show the {pane}", run)
+            name = _("Pane: {pane}").format(pane=_(pane))
+            yield Command(name, _("show the {pane}").format(pane=_(pane)), run)
         model = explorer.state.view.request.model
         for head in range(model.heads):
-            yield Command(f"Head {head}", "select this head", partial(explorer.select, head=head))
+            run = partial(explorer.select, head=head)
+            yield Command(_("Head {n}").format(n=head), _("select this head"), run)
         for layer in range(model.layers):
             run = partial(explorer.select, layer=layer)
-            yield Command(f"Layer {layer}", "select this layer", run)
+            yield Command(_("Layer {n}").format(n=layer), _("select this layer"), run)
         for mask in MASKS:
             run = partial(self._mask, mask)
-            yield Command(f"Mask: {mask.name}", "which keys a query may attend to", run)
+            name = _("Mask: {mask}").format(mask=mask_in_words(mask))
+            yield Command(name, _("which keys a query may attend to"), run)
         for name in PATTERNS:
-            yield Command(
-                f"Tokenizer: {name}", "cut the sentence this way", partial(self._tokenize, name)
-            )
+            title, run = _("Tokenizer: {name}").format(name=name), partial(self._tokenize, name)
+            yield Command(title, _("cut the sentence this way"), run)
         for theme in sorted(self.app.available_themes):
             if not self.app.available_themes[theme].ansi:
-                yield Command(f"Theme: {theme}", "change the colours", partial(self._theme, theme))
+                title, run = _("Theme: {name}").format(name=theme), partial(self._theme, theme)
+                yield Command(title, _("change the colours"), run)
         for key in (*LOOK, *CHANGE, *PROGRAM):
             if key.action != "app.command_palette":
                 act = partial(explorer.run_action, key.action)
-                yield Command(key.help[0].upper() + key.help[1:], f"key {key.shown}", act)
+                title = _(key.help)[0].upper() + _(key.help)[1:]
+                yield Command(title, _("key {key}").format(key=key.shown), act)
 
     def _tokens(self, query: str) -> Iterator[Command]:
         """Tokens whose label or index holds the query, from the first on."""
         scene, found = self.explorer.scene, 0
         for index, token in enumerate(scene.tokens if scene else ()):
-            name = f"Token {index}: {label(token)}"
+            name = _("Token {n}: {label}").format(n=index, label=label(token))
             if query in name.lower():
-                yield Command(name, "make it the query", partial(self.explorer.select, query=index))
+                run = partial(self.explorer.select, query=index)
+                yield Command(name, _("make it the query"), run)
                 found += 1
                 if found == _MOST_TOKENS:
                     return

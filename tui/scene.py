@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import N_, _
 from core.names import PANES, STAGES
-from core.types import Array, LayerTrace, Request, Switches, Token, Tokens, Trace
+from core.types import (
+    Array,
+    GivenModel,
+    LayerTrace,
+    Mask,
+    ModelSpec,
+    Request,
+    Switches,
+    Token,
+    Tokens,
+    Trace,
+)
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
-GIVEN = "given matrices"  # said in place of the warning that weights are random
+GIVEN = N_("given matrices")  # said in place of the warning that weights are random
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +105,37 @@ class Scene:
         return vector
 
 
+def model_name(model: ModelSpec | GivenModel) -> str:
+    """The name of a model; that of given matrices is their lesson's."""
+    return model.name if model.seed is None else _("seeded")
+
+
+def mask_in_words(mask: Mask) -> str:
+    """A mask without its blocked keys."""
+    if mask.window is None:
+        return _("causal") if mask.causal else _("none")
+    words = _("causal+window:{n}") if mask.causal else _("window:{n}")
+    return words.format(n=mask.window)
+
+
 def switches_in_words(
     switches: Switches, d_head: int, padding: frozenset[int] = frozenset()
 ) -> list[str]:
     """The switches as the status line and the table name them; padding is blocked too."""
     blocked = len(switches.mask.blocked | padding)
-    words = [f"mask {switches.mask.name}" + (f" +{blocked} blocked" if blocked else "")]
+    mask = mask_in_words(switches.mask)
+    words = [_("mask {mask}").format(mask=mask)]
+    if blocked:
+        words = [_("mask {mask} +{n} blocked").format(mask=mask, n=blocked)]
     if switches.normalizer != "linear":  # which takes no scores
-        words.append(f"÷√{d_head} {'on' if switches.scale else 'off'}")
-        words.append(f"temperature {switches.temperature:g}")
-    words.append(f"positions {'on' if switches.positions else 'off'}")
+        words.append(
+            (_("÷√{d_head} on") if switches.scale else _("÷√{d_head} off")).format(d_head=d_head)
+        )
+        words.append(_("temperature {value:g}").format(value=switches.temperature))
+    words.append(_("positions on") if switches.positions else _("positions off"))
     if switches.projections != "seeded":
         words.append("Q = K = V = X")
     if switches.normalizer != "softmax":
-        words.append({"linear": "linear attention", "none": "no normalizer"}[switches.normalizer])
+        linear = switches.normalizer == "linear"
+        words.append(_("linear attention") if linear else _("no normalizer"))
     return words

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from core.errors import AttnError, BudgetError, SettingError
+from core.language import _
 from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, trace
 from core.text import visible
@@ -36,7 +37,10 @@ def check_view(view: View, tokens: Tokens) -> None:
         ("key", view.key, len(tokens)),
     ):
         if not 0 <= value < count:
-            raise SettingError(f"{name} {value} is out of range", f"choose 0 to {count - 1}")
+            raise SettingError(
+                _("{name} {value} is out of range").format(name=name, value=value),
+                _("choose {low} to {high}").format(low=0, high=count - 1),
+            )
 
 
 def follow(before: Tokens, after: Tokens, index: int) -> int | None:
@@ -256,7 +260,9 @@ def attempt(work: Callable[[], Result]) -> Result | AttnError:
     except AttnError as error:
         return error
     except MemoryError:
-        return BudgetError("this machine has no memory left", "use a shorter text")
+        return BudgetError(_("this machine has no memory left"), _("use a shorter text"))
     except Exception as error:  # a fault of ours: one sentence must not end the session
-        what = f"unexpected {type(error).__name__}: {visible(str(error))}"
-        return AttnError(what, "change the sentence or a switch, and report what you did")
+        what = _("unexpected {error}: {reason}").format(
+            error=type(error).__name__, reason=visible(str(error))
+        )
+        return AttnError(what, _("change the sentence or a switch, and report what you did"))

@@ -20,8 +20,9 @@ from tests.tui.helpers import (
     view_of,
 )
 from tui.command import command_line
+from tui.labels import wrap
 from tui.lessons import language, view_at
-from tui.widgets.lesson import LessonPanel, wrap
+from tui.widgets.lesson import LessonPanel
 
 NEXT, BACK = "greater_than_sign", "less_than_sign"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.derivation import Check, Derivation
 from core.derive import PATTERN_CHECKS, TOLERANCE, derive, self_check
+from core.language import _
 from core.names import STAGES
 from core.types import Trace
 from tui.printing.page import Page
@@ -57,7 +58,7 @@ def derivation_blocks(
     return (
         Block(HEADING, page.title, tuple(heading(page))),
         *(Block(stage, title(page, stage), tuple(stage_lines(page, stage))) for stage in STAGES),
-        Block(CHECK, "self-check", tuple(_checks(self_check(trace, made), page))),
+        Block(CHECK, _("self-check"), tuple(_checks(self_check(trace, made), page))),
     )
 
 
@@ -112,23 +113,25 @@ def _checks(checks: Sequence[Check], page: Page) -> Iterator[Line]:
     facts = [check for check in checks if check.name in PATTERN_CHECKS]
     steps = [check for check in checks if check.name not in PATTERN_CHECKS]
     for check in facts:
-        yield from _verdict(check.name, [check])
-    yield from _verdict("this arithmetic equals the trace", steps)
+        yield from _verdict(_(check.name), [check])
+    yield from _verdict(_("this arithmetic equals the trace"), steps)
     largest = max(check.difference for check in steps)
     yield from page.note(
-        f"largest difference {largest:.1g} of 1 + the size of the terms; {TOLERANCE:g} is allowed"
+        _(
+            "largest difference {largest:.1g} of 1 + the size of the terms; {allowed:g} is allowed"
+        ).format(largest=largest, allowed=TOLERANCE)
     )
 
 
 def _verdict(name: str, checks: Sequence[Check]) -> Iterator[Line]:
-    failed = [check.name for check in checks if not check.passed]
+    failed = [_(check.name) for check in checks if not check.passed]
     if not failed:
-        yield ((f"{name}  ", "plain"), ("ok", "positive"))
+        yield ((f"{name}  ", "plain"), (_("ok"), "positive"))
     else:
-        aside = "" if failed == [name] else f" ({', '.join(failed)})"
+        aside = "" if failed == [name] else f" ({', '.join(failed)})"  # array names
         worst = max(check.difference for check in checks)
         yield (
             (f"{name}  ", "plain"),
-            (f"FAILED{aside}", "negative"),
-            (f"  difference {worst:.1g}", "dim"),
+            (_("FAILED") + aside, "negative"),
+            ("  " + _("difference {worst:.1g}").format(worst=worst), "dim"),
         )

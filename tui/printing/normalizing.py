@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core.derivation import Normalizer, Sum
+from core.language import _
 from tui.printing.page import ROWS, Page
 from tui.printing.printed import (
     EMPTY,
@@ -34,8 +35,8 @@ def key_names(page: Page, shown: Sequence[int], last: str, rest: int) -> Column:
         for i in shown
     ]
     if rest:
-        names.append((f"… {rest:,} more", "dim"))
-    return [("  key", "dim"), *names, (f"  {last}", "strong")]
+        names.append((_("… {n:,} more").format(n=rest), "dim"))
+    return [("  " + _("key"), "dim"), *names, (f"  {last}", "strong")]
 
 
 def unless_masked(page: Page, shown: Sequence[int], cells: Sequence[Piece]) -> list[Piece]:
@@ -47,22 +48,26 @@ def unless_masked(page: Page, shown: Sequence[int], cells: Sequence[Piece]) -> l
 def normalizing(page: Page) -> Iterator[Line]:
     made = page.made.softmax
     if not page.made.mask.count:
-        yield from page.say("No key is allowed: there is nothing to divide, and every weight is 0.")
+        yield from page.say(
+            _("No key is allowed: there is nothing to divide, and every weight is 0.")
+        )
         return
     if made.similarity is not None:
-        yield from page.say("elu(x) + 1, which is x + 1 above 0 and e^x below, of q and of k:")
-        names = ("i", f"φ(q {page.query})", f"φ(k {page.key})", "similarity")
+        yield from page.say(_("elu(x) + 1, which is x + 1 above 0 and e^x below, of q and of k:"))
+        names = ("i", f"φ(q {page.query})", f"φ(k {page.key})", _("similarity"))
         yield from page.summed(
             names, made.similarity.q, made.similarity.k, made.similarity.products
         )
         yield ()
     if made.name == "softmax" and made.top is not None:
         yield from page.say(
-            f"The row's maximum {number(made.top, page.precision)} is subtracted from each score,"
-            " so that no e^ can overflow; it cancels in the division."
+            _(
+                "The row's maximum {top} is subtracted from each score, so that no e^ can overflow;"
+                " it cancels in the division."
+            ).format(top=number(made.top, page.precision))
         )
     elif made.name == "none":
-        yield from page.say("The scores are the weights; the row adds up to what it adds up to.")
+        yield from page.say(_("The scores are the weights; the row adds up to what it adds up to."))
     yield from _row(page, made)
 
 
@@ -89,20 +94,20 @@ def _row(page: Page, made: Normalizer) -> Iterator[Line]:
         scores = [plain(page.made.scale.row[i], p) for i in shown]
         top = made.top or 0.0
         moved = [plain(page.made.scale.row[i] - top, p) for i in shown]
-        columns.append([("score", "dim"), *unless_masked(page, shown, scores), *ends])
-        columns.append([("− maximum", "dim"), *unless_masked(page, shown, moved), *ends])
+        columns.append([(_("score"), "dim"), *unless_masked(page, shown, scores), *ends])
+        columns.append([(_("− maximum"), "dim"), *unless_masked(page, shown, moved), *ends])
         notes.append(_moved_note(page, shown, number(top, p), scores, moved))
         notes.append(_exp_note(page, shown, [text for text, _ in moved], parts))
-    name = {"softmax": "e^", "linear": "similarity", "none": "score"}[made.name]
+    name = {"softmax": "e^", "linear": _("similarity"), "none": _("score")}[made.name]
     columns.append([(name, "dim"), *parts, (total, "strong")])
-    notes.append(sum_note([text for text, _ in parts], total, f"{name}: printed terms"))
+    notes.append(sum_note([text for text, _ in parts], total, name))
     if made.name != "none":
         summed = printed(whole.total, p)
-        columns.append([("weight", "dim"), *weights, (summed, "strong")])
-        notes.append(sum_note([text for text, _ in weights], summed, "weights: printed terms"))
-    yield from page.table(key_names(page, shown, "sum", rest), columns)
+        columns.append([(_("weight"), "dim"), *weights, (summed, "strong")])
+        notes.append(sum_note([text for text, _ in weights], summed, _("weights")))
+    yield from page.table(key_names(page, shown, _("sum"), rest), columns)
     if rest:
-        yield from page.note("shown: the largest, and the selected key")
+        yield from page.note(_("shown: the largest, and the selected key"))
     for note in notes:
         yield from page.note(note)
     yield from _weight(page, made, total)
@@ -115,7 +120,7 @@ def _score_note(page: Page, shown: Sequence[int]) -> str | None:
     for i in (i for i in shown if page.made.mask.allowed[i] and amount(divisor)):
         scores.append(number(scale.row[i], p))
         expected.append(quotient(number(page.made.dot.row[i], p), divisor, scores[-1]))
-    return miss_note("scores", expected, scores)
+    return miss_note(_("scores"), expected, scores)
 
 
 def _moved_note(
@@ -125,7 +130,7 @@ def _moved_note(
     allowed = page.made.mask.allowed
     triples = zip(shown, scores, moved, strict=True)
     pairs = [(difference(a, top, b), b) for i, (a, _), (b, _) in triples if allowed[i]]
-    return miss_note("differences", [a for a, _ in pairs], [b for _, b in pairs])
+    return miss_note(_("differences"), [a for a, _ in pairs], [b for _, b in pairs])
 
 
 def _exp_note(
@@ -145,9 +150,9 @@ def _exp_note(
 def _weight(page: Page, made: Normalizer, total: str) -> Iterator[Line]:
     """How the selected key's weight comes out of the row."""
     p, key = page.precision, page.made.key
-    name = f"weight of {page.key}  "
+    name = _("weight of {key}").format(key=page.key) + "  "
     if not page.made.mask.allowed[key]:
-        yield ((name, "plain"), ("0", "strong"), ("  (masked)", "dim"))
+        yield ((name, "plain"), ("0", "strong"), ("  " + _("(masked)"), "dim"))
     elif made.name == "none":
         yield ((name, "plain"), (number(made.weight, p), "strong"))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from core.derivation import Derivation, Sum, Vector
+from core.language import _
 from core.text import label
 from core.types import Trace
 from tui.labels import clip
@@ -36,10 +37,9 @@ class Page:
         self.trace, self.made, self.precision = trace, made, precision
         self.width = width
         self.query, self.key = self.name(made.query), self.name(made.key)
-        self.title = (
-            f"Derivation · layer {made.layer} · head {made.head}"
-            f" · query {self.query} → key {self.key}"
-        )
+        self.title = _(
+            "Derivation · layer {layer} · head {head} · query {query} → key {key}"
+        ).format(layer=made.layer, head=made.head, query=self.query, key=self.key)
 
     def name(self, index: int) -> str:
         return f"{index} {clip(label(self.trace.tokens[index]), NAME_CELLS)}"
@@ -57,9 +57,11 @@ class Page:
     def column(self, name: str, values: Sequence[float]) -> Column:
         return [(name, "dim"), *(plain(value, self.precision) for value in values)]
 
-    def more(self, shown: int, count: int, what: str) -> Iterator[Line]:
+    def more(self, shown: int, count: int, words: str = "") -> Iterator[Line]:
+        """Say how many are left out, in words with an ``{n}``."""
         if count > shown:
-            yield from self.note(f"… {count - shown:,} more {what}")
+            words = words or _("… {n:,} more dimensions")
+            yield from self.note(words.format(n=count - shown))
 
     def summed(
         self, names: tuple[str, str, str, str], left: Vector, right: Sequence[float], total: Sum
@@ -76,10 +78,10 @@ class Page:
         other = [plain(right[i], p) for i in shown]
         terms = [by_sign(total.terms[i], p) for i in shown]
         expected = [product(a[0], b[0], t[0]) for a, b, t in zip(one, other, terms, strict=True)]
-        note = miss_note("products", expected, [text for text, _ in terms])
+        note = miss_note(_("products"), expected, [text for text, _ in terms])
         empty = [EMPTY] * (1 + bool(rest))
         if rest:
-            first.append((f"… {rest:,} more", "dim"))
+            first.append((_("… {n:,} more").format(n=rest), "dim"))
             terms.append(by_sign(total.rest(set(shown)), p))
         result = number(total.total, p)
         first.append((names[3], "strong"))
@@ -88,9 +90,9 @@ class Page:
             [
                 [(names[1], "dim"), *one, *empty],
                 [(names[2], "dim"), *other, *empty],
-                [("product", "dim"), *terms, (result, "strong")],
+                [(_("product"), "dim"), *terms, (result, "strong")],
             ],
         )
-        yield from self.note("shown: the largest products" if rest else None)
+        yield from self.note(_("shown: the largest products") if rest else None)
         yield from self.note(note)
         yield from self.note(sum_note([text for text, _ in terms], result))

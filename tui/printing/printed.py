@@ -11,7 +11,8 @@ from decimal import Context, Decimal, localcontext
 
 from rich.cells import cell_len
 
-from tui.labels import MASKED, pad, signed, weight
+from core.language import _
+from tui.labels import MASKED, pad, signed, weight, wrap
 
 Piece = tuple[str, str]  # text and its role
 Line = tuple[Piece, ...]
@@ -51,19 +52,27 @@ def amount(text: str) -> Decimal:
     return Decimal(0) if not text or text[0] in "<" + MASKED else Decimal(text.strip())
 
 
-def sum_note(terms: Sequence[str], result: str, name: str = "printed terms") -> str | None:
-    """Say what printed terms add up to, if that is not the printed result."""
+def sum_note(terms: Sequence[str], result: str, of: str = "") -> str | None:
+    """Say what printed terms add up to, if that is not the printed result.
+
+    `of` names the sum where there are several.
+    """
     with localcontext(_EXACT):
         total = sum(map(amount, terms), Decimal(0))
         difference = total - amount(result)
     if not difference:
         return None
     tiny = next((term for term in terms if term.startswith("<")), "")
-    aside = f" ({tiny} taken as 0)" if tiny else ""
+    aside = _(" ({tiny} taken as 0)").format(tiny=tiny) if tiny else ""
     shown = f"{total:+f}" if result[:1] in "+-" or total < 0 else f"{total:f}"
     if len(shown) > 30:
-        return f"{name} miss the sum by {abs(difference):.1e}{aside}; the difference is rounding"
-    return f"{name} add up to {shown}{aside}; the difference is rounding"
+        note = _(
+            "printed terms miss the sum by {difference:.1e}{aside}; the difference is rounding"
+        )
+    else:
+        note = _("printed terms add up to {shown}{aside}; the difference is rounding")
+    note = note.format(difference=abs(difference), shown=shown, aside=aside)
+    return _("{of}: {note}").format(of=of, note=note) if of else note
 
 
 def from_digits(made: Callable[[Context, Decimal], Decimal], text: str, like: str) -> Decimal:
@@ -91,12 +100,13 @@ def quotient(one: str, other: str, like: str) -> Decimal:
 def division_note(one: str, other: str, result: str) -> str | None:
     """Say what the division of printed digits gives, if that is not the printed result."""
     if not amount(other):
-        return f"{other} stands for a number that is not 0; all of its digits were used"
+        said = _("{number} stands for a number that is not 0; all of its digits were used")
+        return said.format(number=other)
     made = quotient(one, other, result)
     if made == amount(result):
         return None
     shown = f"{made:+}" if result[:1] in "+-" else f"{made}"
-    return f"the printed digits give {shown}; the difference is rounding"
+    return _("the printed digits give {shown}; the difference is rounding").format(shown=shown)
 
 
 def miss_note(what: str, expected: Sequence[Decimal], printed: Sequence[str]) -> str | None:
@@ -108,10 +118,10 @@ def miss_note(what: str, expected: Sequence[Decimal], printed: Sequence[str]) ->
         return None
     largest = max(misses)
     shown = f"{largest:f}" if len(f"{largest:f}") < 20 else f"{largest:.1e}"
-    return (
-        f"worked out from the printed digits, {len(misses)} of {len(printed)} {what} would differ"
-        f" by up to {shown}; the difference is rounding"
-    )
+    return _(
+        "worked out from the printed digits, {n} of {all} {what} would differ by up to {shown};"
+        " the difference is rounding"
+    ).format(n=len(misses), all=len(printed), what=what, shown=shown)
 
 
 def _rounded(value: Decimal, like: str) -> Decimal:
@@ -162,15 +172,9 @@ def _lines(first: Column, columns: Sequence[Column]) -> Iterator[Line]:
 
 
 def wrapped(text: str, role: str, width: int) -> Iterator[Line]:
-    """A sentence in lines of at most `width` cells, broken between words."""
-    line = ""
-    for word in text.split(" "):
-        if line and cell_len(line) + 1 + cell_len(word) > width:
-            yield ((line, role),)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    yield ((line, role),)
+    """A sentence in lines of at most `width` cells, broken as `wrap` does."""
+    for line in wrap(text, width):
+        yield ((line, role),)
 
 
 def chosen(values: Sequence[float], limit: int, always: int | None = None) -> list[int]:

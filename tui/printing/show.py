@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from core.errors import AttnError
+from core.language import N_, _
 from core.text import is_unseen, label
 from core.types import Array, BoolArray, LayerTrace, Request, Trace
 from tui.printing.derivation import as_markdown, as_text, blocks_of
@@ -30,7 +31,7 @@ COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"
 class OutputError(AttnError):
     """A file cannot be written."""
 
-    title = "Output"
+    title = N_("Output")
 
 
 def formatted(
@@ -100,7 +101,7 @@ def write(lines: Iterable[str], stream: TextIO | None) -> None:
         Nobody reads it, or it takes no more.
     """
     if stream is None:
-        raise OutputError("standard output is closed", "open it or give --output FILE")
+        raise OutputError(_("standard output is closed"), _("open it or give --output FILE"))
     stream.writelines(f"{line}\n" for line in lines)
     stream.flush()
 
@@ -114,7 +115,7 @@ def write_file(lines: Iterable[str], name: str) -> None:
         The file cannot be written; nothing is left behind.
     """
     if not name:
-        raise OutputError("the name of the output file is empty", "name a file")
+        raise OutputError(_("the name of the output file is empty"), _("name a file"))
     path = Path(os.path.realpath(name))  # a link keeps pointing at the file
     try:
         mode = _mode_for(path, name)
@@ -130,8 +131,8 @@ def write_file(lines: Iterable[str], name: str) -> None:
             raise
     except OSError as error:
         raise OutputError(
-            f"cannot write {name} ({error.strerror or error})",
-            "give a file in a folder that exists, may be written and has space",
+            _("cannot write {name} ({reason})").format(name=name, reason=error.strerror or error),
+            _("give a file in a folder that exists, may be written and has space"),
         ) from error
 
 
@@ -144,11 +145,13 @@ def _mode_for(path: Path, name: str) -> int:
         os.umask(umask)
         return 0o666 & ~umask
     if stat.S_ISDIR(found):
-        raise OutputError(f"{name} is a folder", "name a file in it")
+        raise OutputError(_("{name} is a folder").format(name=name), _("name a file in it"))
     if not stat.S_ISREG(found):  # to replace /dev/null by a file would be a disaster
-        raise OutputError(f"{name} is no ordinary file", "write to it with > instead")
+        raise OutputError(
+            _("{name} is no ordinary file").format(name=name), _("write to it with > instead")
+        )
     if not os.access(path, os.W_OK):
-        raise OutputError(f"{name} is read-only", "name another file")
+        raise OutputError(_("{name} is read-only").format(name=name), _("name another file"))
     return stat.S_IMODE(found)
 
 

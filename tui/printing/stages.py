@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from rich.cells import cell_len
+
+from core import counts
 from core.derivation import COMPONENT, Sum
+from core.language import _
 from core.names import STAGES
-from tui.labels import plural
+from tui.labels import pad
 from tui.printing.normalizing import key_names, normalizing, unless_masked
 from tui.printing.page import ROWS, Page
 from tui.printing.printed import (
+    GAP,
     Line,
     Piece,
     amount,
@@ -22,7 +27,7 @@ from tui.printing.printed import (
     share,
     sum_note,
 )
-from tui.scene import switches_in_words
+from tui.scene import model_name, switches_in_words
 
 DIMS = 8  # of v side by side
 RANGES = 8
@@ -30,16 +35,17 @@ RANGES = 8
 
 def heading(page: Page) -> Iterator[Line]:
     model, switches = page.trace.request.model, page.trace.request.switches
-    facts = [model.name, f"d_model {model.d_model}", f"d_head {model.d_head}"]
+    facts = [model_name(model), f"d_model {model.d_model}", f"d_head {model.d_head}"]
     yield from page.note(" · ".join([*facts, *switches_in_words(switches, model.d_head)]))
-    digits = plural(page.precision, "digit")
     yield from page.note(
-        f"Every number is worked out in full and rounded to {digits} only where it is printed."
+        _(
+            "Every number is worked out in full and rounded to {digits} only where it is printed."
+        ).format(digits=counts.digits(page.precision))
     )
 
 
 def _dims(count: int) -> list[Piece]:
-    return [("dim", "dim"), *((str(index), "plain") for index in range(min(count, ROWS)))]
+    return [(_("dim"), "dim"), *((str(index), "plain") for index in range(min(count, ROWS)))]
 
 
 def _embedding(page: Page) -> Iterator[Line]:
@@ -48,7 +54,7 @@ def _embedding(page: Page) -> Iterator[Line]:
         _dims(len(rows.query)),
         [page.column(page.query, rows.query[:ROWS]), page.column(page.key, rows.key[:ROWS])],
     )
-    yield from page.more(ROWS, len(rows.query), "dimensions")
+    yield from page.more(ROWS, len(rows.query))
 
 
 def _positions(page: Page) -> Iterator[Line]:
@@ -56,48 +62,52 @@ def _positions(page: Page) -> Iterator[Line]:
     resid_pre = made.positions.resid_pre
     if made.layer:
         yield from page.say(
-            f"Positions were added once, before layer 0. What enters layer {made.layer}"
-            f" (resid_pre) is what layer {made.layer - 1} gave:"
+            _(
+                "Positions were added once, before layer 0. What enters layer {layer} (resid_pre)"
+                " is what layer {before} gave:"
+            ).format(layer=made.layer, before=made.layer - 1)
         )
         groups = [
             [page.column(page.query, resid_pre.query[:ROWS])],
             [page.column(page.key, resid_pre.key[:ROWS])],
         ]
         yield from page.table(_dims(len(resid_pre.query)), *groups)
-        yield from page.more(ROWS, len(resid_pre.query), "dimensions")
+        yield from page.more(ROWS, len(resid_pre.query))
         return
     if not switches.positions:
-        yield from page.say("Positions are off: nothing is added.")
+        yield from page.say(_("Positions are off: nothing is added."))
     rows = made.positions.rows
     groups = [
         [
             page.column(name, getattr(made.embedding, which)[:ROWS]),
-            page.column("+ position", getattr(rows, which)[:ROWS]),
+            page.column(_("+ position"), getattr(rows, which)[:ROWS]),
             page.column("resid_pre", getattr(resid_pre, which)[:ROWS]),
         ]
         for name, which in ((page.query, "query"), (page.key, "key"))
     ]
     yield from page.table(_dims(len(rows.query)), *groups)
-    yield from page.more(ROWS, len(rows.query), "dimensions")
+    yield from page.more(ROWS, len(rows.query))
     sums = [
         (amount(a[0]) + amount(b[0]), c[0])
         for group in groups
         for a, b, c in zip(*(column[1:] for column in group), strict=True)
     ]
-    yield from page.note(miss_note("sums", [a for a, _ in sums], [b for _, b in sums]))
+    yield from page.note(miss_note(_("sums"), [a for a, _ in sums], [b for _, b in sums]))
 
 
 def _projections(page: Page) -> Iterator[Line]:
     made = page.made.projections
     column = page.made.head * len(made.q.vector) + COMPONENT
     yield from page.say(
-        f"q[{COMPONENT}] of {page.query}: resid_pre times column {column} of W_Q, term by term"
+        _("q[{i}] of {token}: resid_pre times column {column} of W_Q, term by term").format(
+            i=COMPONENT, token=page.query, column=column
+        )
     )
     weights = made.q.columns[:, COMPONENT].tolist()
-    names = ("dim", "resid_pre", f"W_Q[·,{column}]", f"q[{COMPONENT}]")
+    names = (_("dim"), "resid_pre", f"W_Q[·,{column}]", f"q[{COMPONENT}]")
     yield from page.summed(names, made.q.x, weights, made.q.component)
     yield ()
-    yield from page.say("The rest in the same way; k and v of the key, with W_K and W_V:")
+    yield from page.say(_("The rest in the same way; k and v of the key, with W_K and W_V:"))
     d_head = len(made.q.vector)
     yield from page.table(
         [("i", "dim"), *_dims(d_head)[1:]],
@@ -110,7 +120,7 @@ def _projections(page: Page) -> Iterator[Line]:
             )
         ),
     )
-    yield from page.more(ROWS, d_head, "dimensions")
+    yield from page.more(ROWS, d_head)
 
 
 def _dot(page: Page) -> Iterator[Line]:
@@ -122,26 +132,39 @@ def _dot(page: Page) -> Iterator[Line]:
 def _scale(page: Page) -> Iterator[Line]:
     scale, p = page.made.scale, page.precision
     d_head = page.trace.request.model.d_head
-    root = f"√{d_head}" if page.trace.request.switches.scale else f"(÷√{d_head} is off)"
+    root = f"√{d_head}"
+    if not page.trace.request.switches.scale:
+        root = _("(÷√{d_head} is off)").format(d_head=d_head)
     divisor = share(scale.divisor, p)
-    yield from page.say(f"divisor  {root} × temperature {scale.temperature:g} = {divisor}")
+    names = (_("divisor"), _("score"))
+    cells = max(map(cell_len, names)) + len(GAP)
+    temperature = _("{root} × temperature {value:g}").format(root=root, value=scale.temperature)
+    yield from page.say(f"{pad(names[0], cells)}{temperature} = {divisor}")
     dot, score = number(page.made.dot.products.total, p), number(scale.score, p)
-    yield (("score    ", "plain"), (f"{dot} ÷ {divisor} = ", "plain"), (score, "strong"))
+    yield ((pad(names[1], cells), "plain"), (f"{dot} ÷ {divisor} = ", "plain"), (score, "strong"))
     yield from page.note(division_note(dot, divisor, score))
     if page.made.softmax.name == "linear":
-        yield from page.note("The linear normalizer takes q and k; this score is not used.")
+        yield from page.note(_("The linear normalizer takes q and k; this score is not used."))
 
 
 def _mask(page: Page) -> Iterator[Line]:
     mask = page.made.mask
     may = mask.allowed[page.made.key]
-    yield from page.say(f"{page.query} may attend to {page.key}: {'yes' if may else 'no'}")
+    yield from page.say(
+        _("{query} may attend to {key}: {answer}").format(
+            query=page.query, key=page.key, answer=_("yes") if may else _("no")
+        )
+    )
     which = _ranges([key for key, allowed in enumerate(mask.allowed) if allowed])
-    yield from page.say(f"allowed keys: {which} ({mask.count:,} of {len(mask.allowed):,})")
+    yield from page.say(
+        _("allowed keys: {which} ({n:,} of {all:,})").format(
+            which=which, n=mask.count, all=len(mask.allowed)
+        )
+    )
     if not mask.count:
-        yield from page.say("This query may attend to nothing: its weights and its z are all 0.")
+        yield from page.say(_("This query may attend to nothing: its weights and its z are all 0."))
     elif mask.count < len(mask.allowed):
-        yield from page.note("A masked key takes no part in the row; its weight is exactly 0.")
+        yield from page.note(_("A masked key takes no part in the row; its weight is exactly 0."))
 
 
 def _ranges(keys: Sequence[int]) -> str:
@@ -155,8 +178,8 @@ def _ranges(keys: Sequence[int]) -> str:
     words = [str(a) if a == b else f"{a}–{b}" for a, b in found[:RANGES]]
     if len(found) > RANGES:
         left = sum(b - a + 1 for a, b in found[RANGES:])
-        words.append(f"… {left:,} more")
-    return ", ".join(words) or "none"
+        words.append(_("… {n:,} more").format(n=left))
+    return ", ".join(words) or _("none")
 
 
 def _z(page: Page) -> Iterator[Line]:
@@ -166,14 +189,14 @@ def _z(page: Page) -> Iterator[Line]:
     rest = len(weights) - len(shown)
     dims = range(min(len(made.total), DIMS))
     cells = [(printed(weights[i], p), "plain") for i in shown]
-    weight = [("weight", "dim"), *unless_masked(page, shown, cells)]
+    weight = [(_("weight"), "dim"), *unless_masked(page, shown, cells)]
     yield from page.table(
         key_names(page, shown, "", 0)[:-1],
         [weight],
         *([page.column(f"v[{d}]", [made.v[i][d] for i in shown])] for d in dims),
     )
     yield ()
-    yield from page.say("weight × v, added up over the keys:")
+    yield from page.say(_("weight × v, added up over the keys:"))
     columns, notes = [], []
     for d in dims:
         terms = Sum(tuple(row[d] for row in made.terms), made.total[d])
@@ -181,11 +204,11 @@ def _z(page: Page) -> Iterator[Line]:
         column += [by_sign(terms.rest(set(shown)), p)] * bool(rest)
         total = number(terms.total, p)
         columns.append([[(f"z[{d}]", "dim"), *column, (total, "strong")]])
-        notes.append(sum_note([text for text, _ in column], total, f"z[{d}]: printed terms"))
+        notes.append(sum_note([text for text, _ in column], total, f"z[{d}]"))
     yield from page.table(key_names(page, shown, "z", rest), *columns)
-    yield from page.more(DIMS, len(made.total), "dimensions of v and z")
+    yield from page.more(DIMS, len(made.total), _("… {n:,} more dimensions of v and z"))
     if rest:
-        yield from page.note("shown: the keys with the largest weights, and the selected key")
+        yield from page.note(_("shown: the keys with the largest weights, and the selected key"))
     yield from page.note(_term_note(page, shown, weights))
     for note in notes:
         yield from page.note(note)
@@ -200,7 +223,7 @@ def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> st
         for d in range(min(len(made.total), DIMS)):
             terms.append(number(made.terms[i][d], p))
             expected.append(product(printed(weights[i], p), number(made.v[i][d], p), terms[-1]))
-    return miss_note("products", expected, terms)
+    return miss_note(_("products"), expected, terms)
 
 
 def _output(page: Page) -> Iterator[Line]:
@@ -208,20 +231,22 @@ def _output(page: Page) -> Iterator[Line]:
     d_head = len(page.made.z.total)
     start = page.made.head * d_head
     yield from page.say(
-        f"The z of all {plural(heads, 'head')} side by side (this head's are {start} to"
-        f" {start + d_head - 1}), times column {COMPONENT} of W_O:"
+        _(
+            "The z of all {heads} side by side (this head's are {first} to {last}), times column"
+            " {column} of W_O:"
+        ).format(heads=counts.heads(heads), first=start, last=start + d_head - 1, column=COMPONENT)
     )
-    names = ("dim", "merged z", f"W_O[·,{COMPONENT}]", f"attn_out[{COMPONENT}]")
+    names = (_("dim"), _("merged z"), f"W_O[·,{COMPONENT}]", f"attn_out[{COMPONENT}]")
     column = output.w_o[:, COMPONENT].tolist()
     yield from page.summed(names, output.merged, column, output.component)
     yield ()
-    yield from page.say("The rest in the same way:")
+    yield from page.say(_("The rest in the same way:"))
     cells = (
         [[(str(i), "dim"), by_sign(x, page.precision)]]
         for i, x in enumerate(output.attn_out[:ROWS])
     )
-    yield from page.table([("dim", "dim"), ("attn_out", "strong")], *cells)
-    yield from page.more(ROWS, len(output.attn_out), "dimensions")
+    yield from page.table([(_("dim"), "dim"), ("attn_out", "strong")], *cells)
+    yield from page.more(ROWS, len(output.attn_out))
     yield from _residual(page)
 
 
@@ -231,21 +256,26 @@ def _residual(page: Page) -> Iterator[Line]:
         return
     yield ()
     yield from page.say(
-        f"Add & Norm: resid_pre + attn_out, minus the mean {number(residual.mean, p)}, divided by"
-        f" √(variance {share(residual.variance, p)} + 0.00001), enters layer"
-        f" {page.made.layer + 1}:"
+        _(
+            "Add & Norm: resid_pre + attn_out, minus the mean {mean}, divided by √(variance"
+            " {variance} + 0.00001), enters layer {layer}:"
+        ).format(
+            mean=number(residual.mean, p),
+            variance=share(residual.variance, p),
+            layer=page.made.layer + 1,
+        )
     )
     columns = [
         page.column("resid_pre", page.made.positions.resid_pre.query[:ROWS]),
         page.column("+ attn_out", page.made.output.attn_out[:ROWS]),
-        page.column("= added", residual.added[:ROWS]),
+        page.column(_("= added"), residual.added[:ROWS]),
     ]
     normed = page.column("resid_post", residual.resid_post[:ROWS])
     yield from page.table(_dims(len(residual.added)), [*columns, normed])
-    yield from page.more(ROWS, len(residual.added), "dimensions")
+    yield from page.more(ROWS, len(residual.added))
     texts = [[text for text, _ in column[1:]] for column in columns]
     expected = [amount(a) + amount(b) for a, b, _ in zip(*texts, strict=True)]
-    yield from page.note(miss_note("sums", expected, texts[2]))
+    yield from page.note(miss_note(_("sums"), expected, texts[2]))
 
 
 _WRITERS: dict[str, Callable[[Page], Iterator[Line]]] = {
@@ -263,24 +293,22 @@ _WRITERS: dict[str, Callable[[Page], Iterator[Line]]] = {
 
 def title(page: Page, stage: str) -> str:
     """The number of a stage, its name, and what it is about."""
-    query, key = page.query, page.key
-    divided = "÷ √d_head × temperature"
-    names = {
-        "embedding": f"embedding: the rows of {query} and {key}",
-        "positions": "positions: what enters the layer",
-        "projections": f"projections: q of {query}, k and v of {key}",
-        "dot": f"dot: q({query}) · k({key})",
-        "scale": f"scale: {divided}",
-        "mask": f"mask: what {query} may attend to",
+    about = {
+        "embedding": _("embedding: the rows of {query} and {key}"),
+        "positions": _("positions: what enters the layer"),
+        "projections": _("projections: q of {query}, k and v of {key}"),
+        "dot": _("dot: q({query}) · k({key})"),
+        "scale": _("scale: ÷ √d_head × temperature"),
+        "mask": _("mask: what {query} may attend to"),
         "softmax": {
-            "softmax": f"softmax: the row of {query}",
-            "linear": f"linear normalizer: the row of {query}",
-            "none": f"no normalizer: the row of {query}",
+            "softmax": _("softmax: the row of {query}"),
+            "linear": _("linear normalizer: the row of {query}"),
+            "none": _("no normalizer: the row of {query}"),
         }[page.made.softmax.name],
-        "z": f"z: the weights of {query} against the rows of v",
-        "output": "output: heads merged, times W_O",
-    }
-    return f"{STAGES.index(stage) + 1} {names[stage]}"
+        "z": _("z: the weights of {query} against the rows of v"),
+        "output": _("output: heads merged, times W_O"),
+    }[stage]
+    return f"{STAGES.index(stage) + 1} {about.format(query=page.query, key=page.key)}"
 
 
 def stage_lines(page: Page, stage: str) -> Iterator[Line]:

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from rich.cells import cell_len
 
+from core import counts
+from core.language import N_, _
 from core.text import label, visible
 from core.types import Array, BoolArray, Tokens, Trace
-from tui.labels import MASKED, clip, pad, plural, signed, weight, weight_cells
-from tui.scene import GIVEN, switches_in_words
+from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
+from tui.scene import GIVEN, model_name, switches_in_words
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
-NOTHING = "masked"
+NOTHING = N_("masked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             continue
         for head in part.heads(trace):
             yield ""
-            yield f"layer {layer} · head {head} · pattern (query ↓, key →)"
+            yield _("layer {layer} · head {head} · pattern (query ↓, key →)").format(
+                layer=layer, head=head
+            )
             rows = PatternRows(
                 trace.layers[layer].pattern[head], trace.mask, names.columns, precision
             )
@@ -92,11 +96,13 @@ class PatternRows:
         )
         self._kinds = np.array(kinds, dtype=object)
         self._index = np.arange(len(names))
+        self._masked = _(NOTHING)
 
     def line(self, query: int, columns: slice) -> str:
         """The cells of some columns of one row, each with the gap before it."""
         if self._nothing[query]:
-            return GAP + NOTHING.rjust(self.widths[columns][0])
+            room = max(self.widths[columns][0], cell_len(self._masked))
+            return GAP + pad(self._masked, room, ">")
         weights = self._pattern[query, columns]
         tiny = (weights > 0) & (weights < self._plain)
         kind = np.where(self._mask[query, columns], tiny.astype(np.intp), 2)
@@ -136,13 +142,17 @@ def _one_or_all(index: int | None, count: int) -> Sequence[int]:
 def _facts(trace: Trace) -> Iterator[str]:
     model, request = trace.request.model, trace.request
     seeded = model.seed is not None
-    facts = [model.name, f"seed {model.seed}"] if seeded else [model.name]
-    facts.append(f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}")
+    facts = [model_name(model)]
+    if seeded:
+        facts.append(_("seed {seed}").format(seed=model.seed))
+    facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
     facts.append(f"d_model {model.d_model}")
-    facts.append("random weights: the mechanism, not meaning" if seeded else GIVEN)
+    facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))
     yield " · ".join(facts)
     yield " · ".join(switches_in_words(request.switches, model.d_head, trace.tokens.padding))
-    yield f"{plural(len(trace.tokens), 'token')} · tokenizer {visible(request.tokenizer)}"
+    yield _("{tokens} · tokenizer {name}").format(
+        tokens=counts.tokens(len(trace.tokens)), name=visible(request.tokenizer)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +218,10 @@ def _query_table(
         return weight(float(pattern[head, query, key]), precision) if allowed[key] else MASKED
 
     yield ""
-    masked = "" if allowed.any() else f" · {NOTHING}"
-    yield f"layer {layer} · query {names.columns[query]} · pattern (key ↓, head →){masked}"
-    columns = [f"head {head}" for head in heads]
+    masked = "" if allowed.any() else f" · {_(NOTHING)}"
+    said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
+    yield said.format(layer=layer, query=names.columns[query]) + masked
+    columns = [_("head {n}").format(n=head) for head in heads]
     cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
     yield from _folded(Names(columns, names.rows), TextRows(columns, cells), width)
     yield ""
@@ -219,6 +230,6 @@ def _query_table(
 
 def _vector(name: str, vector: Array, precision: int, width: int | None) -> Iterator[str]:
     """A vector as a table of one row, its dimensions across."""
-    columns = [f"dim {index}" if not index else str(index) for index in range(len(vector))]
+    columns = [_("dim {n}").format(n=0), *map(str, range(1, len(vector)))]
     cells = [signed(value, precision) for value in vector.tolist()]
     yield from _folded(Names(columns, [name]), TextRows(columns, [cells]), width)

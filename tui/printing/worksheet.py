@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from core import counts
 from core.derivation import Derivation
 from core.derive import derive, feature
 from core.errors import SettingError
+from core.language import N_, _
 from core.text import label
 from core.types import Trace
 from tui.labels import MASKED
 from tui.printing.derivation import escaped
 from tui.printing.printed import number, share, sum_note
+from tui.scene import mask_in_words
 
 BLANK = "____"
 MAX_TOKENS = 16
 MAX_D_HEAD = 16
-ANSWERS = "Answers"
+ANSWERS = N_("Answers")
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # a header and rows
 
@@ -39,13 +42,17 @@ def _check_size(trace: Trace) -> None:
     count, d_head = len(trace.tokens), trace.request.model.d_head
     if count > MAX_TOKENS:
         raise SettingError(
-            f"{count:,} tokens are more than a worksheet holds ({MAX_TOKENS})",
-            "use a shorter text",
+            _("{tokens} are more than a worksheet holds ({most})").format(
+                tokens=counts.tokens(count), most=MAX_TOKENS
+            ),
+            _("use a shorter text"),
         )
     if d_head > MAX_D_HEAD:
         raise SettingError(
-            f"d_head {d_head:,} is more than a worksheet holds ({MAX_D_HEAD})",
-            "use more heads or a smaller d_model",
+            _("d_head {d_head:,} is more than a worksheet holds ({most})").format(
+                d_head=d_head, most=MAX_D_HEAD
+            ),
+            _("use more heads or a smaller d_model"),
         )
 
 
@@ -59,49 +66,53 @@ class _Sheet:
 
     def lines(self) -> Iterator[str]:
         made = self._made
-        yield f"# Attention by hand: layer {made.layer}, head {made.head}, query {self._query}"
+        title = _("Attention by hand: layer {layer}, head {head}, query {query}")
+        yield "# " + title.format(layer=made.layer, head=made.head, query=self._query)
         yield ""
         yield from self._given()
         yield ""
-        yield "## Work out"
+        yield "## " + _("Work out")
         yield ""
-        yield "The weight of a key that may not be attended is 0, and it takes no part in the sum."
+        yield _("A key that may not be attended has weight 0 and takes no part in the sum.")
         yield ""
         yield from self._steps(blank=True)
         yield ""
         yield "---"
         yield ""
-        yield f"## {ANSWERS}"
+        yield f"## {_(ANSWERS)}"
         yield ""
-        yield (
-            f"Every answer was worked out with all digits and rounded to {self._precision} only"
-            " here. With the printed digits yours may differ in the last ones."
-        )
+        yield _(
+            "Every answer was worked out with all digits and rounded to {digits} only here. With"
+            " the printed digits yours may differ in the last ones."
+        ).format(digits=self._precision)
         yield ""
         yield from self._steps(blank=False)
 
     def _given(self) -> Iterator[str]:
         trace, made = self._trace, self._made
         switches, d_head = trace.request.switches, trace.request.model.d_head
-        yield "## Given"
+        yield "## " + _("Given")
         yield ""
         yield f"- d\\_head = {d_head}"
-        yield f"- scaling by √{d_head}: {'on' if switches.scale else 'off'}"
-        yield f"- temperature: {switches.temperature:g}"
-        yield f"- mask: {escaped(switches.mask.name)}"
-        yield f"- normalizer: {switches.normalizer}"
+        scaled = _("on") if switches.scale else _("off")
+        yield "- " + _("scaling by √{d_head}: {state}").format(d_head=d_head, state=scaled)
+        yield "- " + _("temperature: {value:g}").format(value=switches.temperature)
+        yield "- " + _("mask: {mask}").format(mask=escaped(mask_in_words(switches.mask)))
+        yield "- " + _("normalizer: {name}").format(name=_(switches.normalizer))
         yield ""
-        yield f"q of {self._query}:"
+        yield _("q of {token}:").format(token=self._query)
         yield ""
         yield from _table(self._vectors("q", [""], [made.dot.q]))
         for name in ("k", "v"):
             yield ""
-            yield f"{name} of every key:"
+            yield _("{name} of every key:").format(name=name)
             yield ""
             rows = getattr(trace.layers[made.layer], name)[made.head].tolist()
-            may = [["no", "yes"][allowed] for allowed in made.mask.allowed]
+            may = [_("yes") if allowed else _("no") for allowed in made.mask.allowed]
             table = self._vectors(name, self._names, rows)
-            yield from _table(table if name == "v" else _with_column(table, "may be attended", may))
+            if name == "k":
+                table = _with_column(table, _("may be attended"), may)
+            yield from _table(table)
 
     def _vectors(self, name: str, rows: Sequence[str], values: Sequence[Sequence[float]]) -> Table:
         header = ["", *(f"{name}\\[{i}\\]" for i in range(len(values[0])))]
@@ -115,27 +126,32 @@ class _Sheet:
         def cell(text: str) -> str:
             return BLANK if blank else text.strip()
 
-        yield f"divisor, {self._divisor_words()}: {cell(share(made.scale.divisor, p))}"
+        divisor = cell(share(made.scale.divisor, p))
+        yield _("divisor, {words}: {divisor}").format(words=self._divisor_words(), divisor=divisor)
         yield ""
         if made.softmax.name == "softmax":
             top = MASKED if made.softmax.top is None else number(made.softmax.top, p)
-            yield f"largest score that may be attended: {cell(top)}"
+            yield _("largest score that may be attended: {score}").format(score=cell(top))
             yield ""
         if made.softmax.name == "linear":
-            yield f"φ(x) is x + 1 above 0 and e^x below; φ(q) = {cell(self._features(made.dot.q))}"
+            features = cell(self._features(made.dot.q))
+            yield _("φ(x) is x + 1 above 0 and e^x below; φ(q) = {features}").format(
+                features=features
+            )
             yield ""
         columns = self._columns()
         rows = [
             [name, *(cell(column[i]) for column in columns.values())]
             for i, name in enumerate(self._names)
         ]
-        yield from _table((["key", *columns], rows))
+        yield from _table(([_("key"), *columns], rows))
         yield ""
         if made.softmax.name != "none":
-            yield f"sum of the row: {cell(share(made.softmax.parts.total, p))}"
+            total = cell(share(made.softmax.parts.total, p))
+            yield _("sum of the row: {total}").format(total=total)
             yield ""
         z = [cell(number(x, p)) for x in made.z.total]
-        yield "z, the rows of v by their weights, added up:"
+        yield _("z, the rows of v by their weights, added up:")
         yield ""
         yield from _table((["", *(f"z\\[{i}\\]" for i in range(len(z)))], [["", *z]]))
         if not blank:
@@ -154,17 +170,17 @@ class _Sheet:
 
         columns = {
             "q·k": [number(x, p) for x in made.dot.row],
-            "score = q·k ÷ divisor": [number(x, p) for x in made.scale.row],
+            _("score = q·k ÷ divisor"): [number(x, p) for x in made.scale.row],
         }
         if linear:
             keys = self._trace.layers[made.layer].k[made.head].tolist()
             columns = {
                 "φ(k)": [self._features(k) for k in keys],
-                "similarity = φ(q)·φ(k)": row(made.softmax.parts.terms, MASKED),
+                _("similarity = φ(q)·φ(k)"): row(made.softmax.parts.terms, MASKED),
             }
         elif made.softmax.name == "softmax":
-            columns["e^(score − largest)"] = row(made.softmax.parts.terms, MASKED)
-        columns["weight"] = row(made.softmax.weights, "0")
+            columns[_("e^(score − largest)")] = row(made.softmax.parts.terms, MASKED)
+        columns[_("weight")] = row(made.softmax.weights, "0")
         return columns
 
     def _features(self, vector: Sequence[float]) -> str:
@@ -173,7 +189,8 @@ class _Sheet:
     def _divisor_words(self) -> str:
         switches, d_head = self._trace.request.switches, self._trace.request.model.d_head
         words = [f"√{d_head}"] if switches.scale else []
-        return " × ".join([*words, f"temperature {switches.temperature:g}"])
+        words.append(_("temperature {value:g}").format(value=switches.temperature))
+        return " × ".join(words)
 
     def _notes(self, columns: dict[str, list[str]]) -> Iterator[str]:
         """What rounding does to the row's sums."""
@@ -183,10 +200,10 @@ class _Sheet:
         names = list(columns)
         sums = ((names[-2], share(softmax.parts.total, p)), (names[-1], share(1.0, p)))
         for name, total in sums:
-            note = sum_note(columns[name], total, f"{name}: the printed numbers")
+            note = sum_note(columns[name], total, name)
             if note:
                 yield ""
-                yield f"{note}."
+                yield _("{sentence}.").format(sentence=note)
 
 
 def _with_column(table: Table, name: str, cells: Sequence[str]) -> Table:

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from core.errors import AttnError
+from core.language import _
 from core.text import visible
 from tui.keys import (
     BINDINGS,
@@ -82,7 +83,7 @@ class ExplorerScreen(LessonScreen):
     def compose(self) -> ComposeResult:
         yield Header()
         with Vertical(id="sentence-box") as box:
-            box.border_title = "Sentence"
+            box.border_title = _("Sentence")
             yield Sentence(self.state.view.request.text)
         yield LessonPanel()
         yield Tabs()
@@ -128,7 +129,7 @@ class ExplorerScreen(LessonScreen):
         if error is not None:
             sentence = visible(str(error))
             text = Content.assemble(
-                (error.title, "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
+                (_(error.title), "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
             )
             self.query_one("#message", Static).update(text)
         scene = self.state.scene
@@ -278,7 +279,7 @@ class ExplorerScreen(LessonScreen):
             self.notify(str(error), severity="warning", markup=False)
             return
         self.app.copy_to_clipboard(command)
-        self.notify(command, title="Copied", markup=False)
+        self.notify(command, title=_("Copied"), markup=False)
 
     def action_copy_derivation(self, form: str) -> None:
         from tui.printing.derivation import as_markdown, as_text, blocks_of
@@ -287,7 +288,8 @@ class ExplorerScreen(LessonScreen):
             return
         lines = (as_markdown if form == "markdown" else as_text)(blocks_of(self.scene))
         self.app.copy_to_clipboard("\n".join(lines))
-        self.notify(f"the derivation, as {form}", title="Copied", markup=False)
+        what = _("the derivation, as {form}").format(form=form)
+        self.notify(what, title=_("Copied"), markup=False)
 
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
@@ -309,9 +311,10 @@ class ExplorerScreen(LessonScreen):
         self.set_class(small, "-too-small")
         self.set_class(width < WIDE[0] or height < WIDE[1], "-compact")
         if small:
-            need = f"attn-tui needs {SMALLEST[0]} × {SMALLEST[1]} cells.\n"
-            has = f"This terminal has {width} × {height}."
-            self.query_one("#too-small", Static).update(Content(need + has))
+            need = _("attn-tui needs {width} × {height} cells.")
+            need = need.format(width=SMALLEST[0], height=SMALLEST[1])
+            has = _("This terminal has {width} × {height}.").format(width=width, height=height)
+            self.query_one("#too-small", Static).update(Content(f"{need}\n{has}"))
 
     def _show_active(self) -> None:
         active = self.state.view.pane

@@ -12,33 +12,40 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from core.language import N_, _
 from tui.keys import GROUPS
 from tui.labels import pad
 
 _TWO_COLUMNS = 110  # cells; below, the groups stand one under the other
 READING = (
     (
-        "What you see",
-        "Each token asks with its query q and is found by its key k. q·k, divided by √d_head and "
-        "the temperature, gives a score for each key; softmax turns the scores of one query into "
-        "weights that add up to 1. z is the mix of the values v by these weights; the heads' z "
-        "side by side, times W_O, are attn_out.",
+        N_("What you see"),
+        N_(
+            "Each token asks with its query q and is found by its key k. q·k, divided by √d_head"
+            " and the temperature, gives a score for each key; softmax turns the scores of one"
+            " query into weights that add up to 1. z is the mix of the values v by these weights;"
+            " the heads' z side by side, times W_O, are attn_out."
+        ),
     ),
     (
-        "What it means",
-        "The weights of this model are random numbers from a seed. They show the mechanism "
-        "exactly, and no meaning: that one word attends to another here says nothing about "
-        "language. A lesson may give its matrices instead; the first line then says so.",
+        N_("What it means"),
+        N_(
+            "The weights of this model are random numbers from a seed. They show the mechanism"
+            " exactly, and no meaning: that one word attends to another here says nothing about"
+            " language. A lesson may give its matrices instead; the first line then says so."
+        ),
     ),
     (
-        "Signs",
-        "× a blocked token · – or · a masked cell, exactly 0 · <0.001 a weight that is not 0 but "
-        "rounds to it · full bar: the weight that a whole bar stands for · bits: entropy of the "
-        "row, from 0 (one key) to log2 of the number of keys (all alike).",
+        N_("Signs"),
+        N_(
+            "× a blocked token · – or · a masked cell, exactly 0 · <0.001 a weight that is not 0"
+            " but rounds to it · full bar: the weight that a whole bar stands for · bits: entropy"
+            " of the row, from 0 (one key) to log2 of the number of keys (all alike)."
+        ),
     ),
     (
-        "Several layers",
-        "resid_post = LayerNorm(resid_pre + attn_out) enters the next layer. There is no MLP.",
+        N_("Several layers"),
+        N_("resid_post = LayerNorm(resid_pre + attn_out) enters the next layer. There is no MLP."),
     ),
 )
 
@@ -47,10 +54,10 @@ def keys_content(*titles: str) -> Content:
     """The keys of some groups."""
     parts: list[str | tuple[str, str]] = []
     for title in titles:
-        parts.append((f"{title}\n", "bold $accent"))
+        parts.append((f"{_(title)}\n", "bold $accent"))
         for key in GROUPS[title]:
             parts.append((f"  {pad(key.shown, 8)}", "bold"))
-            parts.append(f"{key.help}\n")
+            parts.append(f"{_(key.help)}\n")
         parts.append("\n")
     return Content.assemble(*parts)
 
@@ -58,12 +65,12 @@ def keys_content(*titles: str) -> Content:
 def reading_content() -> Content:
     """Where keys and mouse work, then how to read the numbers."""
     parts: list[str | tuple[str, str]] = [
-        "In the sentence, letters are text; F1, ^p and ^q work there too.\n",
-        "Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.\n\n",
+        _("In the sentence, letters are text; F1, ^p and ^q work there too.") + "\n",
+        _("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.") + "\n\n",
     ]
     for title, text in READING:
-        parts.append((f"{title}\n", "bold $accent"))
-        parts.append(f"{text}\n\n")
+        parts.append((f"{_(title)}\n", "bold $accent"))
+        parts.append(f"{_(text)}\n\n")
     return Content.assemble(*parts)
 
 
@@ -92,8 +99,8 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as scroll:
-            scroll.border_title = "Help"
-            scroll.border_subtitle = "↑↓ scroll · esc close"
+            scroll.border_title = _("Help")
+            scroll.border_subtitle = _("↑↓ scroll · esc close")
             with Horizontal():
                 yield Static(keys_content("Select", "Change"))
                 yield Static(keys_content("Look", "Program"))

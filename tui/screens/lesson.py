@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.types import Request
+from core import counts
+from core.language import _, spoken
+from core.types import GivenModel, Request
 from tui.scene import View
 from tui.screens.tracing import TracingScreen
 from tui.widgets.lesson import LessonPanel, Said
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def _guide(lesson: Lesson, step: int) -> Guide:
-    from tui.lessons import Guide, language  # most sessions have no lesson
+    from tui.lessons import Guide  # most sessions have no lesson
 
-    return Guide(lesson, step, language())
+    return Guide(lesson, step)
 
 
 class LessonScreen(TracingScreen):
@@ -85,13 +87,15 @@ class LessonScreen(TracingScreen):
 
     def refuse_edit(self) -> bool:
         """Say that given matrices belong to the lesson's words, if they do."""
-        if self.guide is None or not self.guide.given:
+        model = None if self.guide is None else self.guide.lesson.request.model
+        if not isinstance(model, GivenModel):
             return False
-        count = len(self.state.trace.tokens) if self.state.trace else "these"
         self.notify(
-            f"the given matrices belong to the {count} tokens of this lesson; to write a sentence,"
-            " leave the lesson (^p)",
-            title="The sentence stays",
+            _(
+                "the given matrices belong to the {tokens} of this lesson; to write a sentence,"
+                " leave the lesson (^p)"
+            ).format(tokens=counts.tokens(len(model.x))),
+            title=_("The sentence stays"),
             severity="warning",
             markup=False,
         )
@@ -119,6 +123,6 @@ class LessonScreen(TracingScreen):
 
 
 def _said(guide: Guide) -> Said:
-    lesson, language = guide.lesson, guide.language
-    say = lesson.steps[guide.step].say.of(language)
-    return Said(lesson.title.of(language), say, guide.step, len(lesson.steps))
+    lesson = guide.lesson
+    say = lesson.steps[guide.step].say.of(spoken())
+    return Said(lesson.title.of(spoken()), say, guide.step, len(lesson.steps))

@@ -4,7 +4,9 @@ import os
 import sys
 from typing import TextIO
 
-ADVICE = "use `attn-tui show TEXT` in a pipe, or `ssh -t` for the screen"
+from core.language import N_, _, counted
+
+ADVICE = N_("use `attn-tui show TEXT` in a pipe, or `ssh -t` for the screen")
 
 
 def check_terminal() -> str | None:
@@ -15,14 +17,17 @@ def check_terminal() -> str | None:
     file or a pipe means that somebody waits for text, not for a screen.
     """
     streams = (
-        ("standard input", sys.__stdin__),
-        ("standard output", sys.__stdout__),
-        ("error output", sys.__stderr__),
+        (_("standard input"), sys.__stdin__),
+        (_("standard output"), sys.__stdout__),
+        (_("error output"), sys.__stderr__),
     )
     missing = [name for name, stream in streams if not _is_terminal(stream)]
     if missing:
-        is_not = "is not one" if len(missing) == 1 else "are not"
-        return f"attn-tui needs a terminal, and {_listed(missing)} {is_not}: {ADVICE}."
+        return counted(
+            "attn-tui needs a terminal, and {streams} is not one: {advice}.",
+            "attn-tui needs a terminal, and {streams} are not: {advice}.",
+            len(missing),
+        ).format(streams=_listed(missing), advice=_(ADVICE))
     return _check_type(os.environ.get("TERM", ""))
 
 
@@ -50,13 +55,17 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 def _listed(names: list[str]) -> str:
     """Join names as in a sentence: a, b and c."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return _(" and ").join(filter(None, (_(", ").join(names[:-1]), names[-1])))
 
 
 def _check_type(kind: str) -> str | None:
     """Refuse the terminal types that cannot move a cursor."""
     if not kind.strip():
-        return f"attn-tui needs to know the terminal, and TERM is not set: set it, or {ADVICE}."
+        return _(
+            "attn-tui needs to know the terminal, and TERM is not set: set it, or {advice}."
+        ).format(advice=_(ADVICE))
     if kind.strip() == "dumb":
-        return f"attn-tui cannot draw on a terminal with TERM=dumb: {ADVICE}."
+        return _("attn-tui cannot draw on a terminal with TERM=dumb: {advice}.").format(
+            advice=_(ADVICE)
+        )
     return None

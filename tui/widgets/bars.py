@@ -9,21 +9,29 @@ from textual import events
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from core import counts
+from core.language import N_, _
 from core.types import Tokens
 from tui.choices import PANES
 from tui.keys import Hint
-from tui.labels import clip, plural
+from tui.labels import clip
 from tui.messages import Pressed, Selected
-from tui.scene import GIVEN, View, panes, switches_in_words
+from tui.scene import GIVEN, View, model_name, panes, switches_in_words
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
 _WARNINGS = (
-    "random weights: the mechanism, not meaning",
-    "random: the mechanism, not meaning",
-    "random: no meaning",
+    N_("random weights: the mechanism, not meaning"),
+    N_("random: the mechanism, not meaning"),
+    N_("random: no meaning"),
 )
-_SHORTER = (("temperature", "temp"), ("positions", "pos"), ("mask ", ""), (" · ", "  "))
+# Translated too; a short form may equal the long one.
+_SHORTER = (
+    (N_("temperature"), N_("temp")),
+    (N_("positions"), N_("pos")),
+    (N_("mask "), ""),
+    (" · ", "  "),
+)
 
 
 class ViewLine(Lines):
@@ -48,11 +56,11 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
     if view is None:
         return name
     model = view.request.model
-    shape = f"{plural(model.layers, 'layer')} × {plural(model.heads, 'head')}"
-    seed = "" if model.seed is None else f"seed {model.seed} · "
+    shape = f"{counts.layers(model.layers)} × {counts.heads(model.heads)}"
+    seed = "" if model.seed is None else _("seed {seed}").format(seed=model.seed) + " · "
     facts = f"  {seed}{shape}"
-    longer = f"  {model.name} · {seed}{shape} · d_model {model.d_model}"
-    warnings = (GIVEN,) if model.seed is None else _WARNINGS
+    longer = f"  {model_name(model)} · {seed}{shape} · d_model {model.d_model}"
+    warnings = list(map(_, (GIVEN,) if model.seed is None else _WARNINGS))
     for left in (longer, facts):
         for warning in warnings if left is facts else warnings[:1]:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
@@ -80,23 +88,23 @@ def status_line(
 ) -> Line:
     """Layer, head, switches and tokens, in shorter words where the width is short."""
     if busy:
-        return [(" computing…", palette.selected)]
+        return [(" " + _("computing…"), palette.selected)]
     if view is None:
         return []
     words = [
-        f"layer {view.layer}",
-        f"head {view.head}",
+        _("layer {n}").format(n=view.layer),
+        _("head {n}").format(n=view.head),
         *switches_in_words(
             view.request.switches,
             view.request.model.d_head,
             tokens.padding if tokens else frozenset(),
         ),
-        "no tokens" if tokens is None else plural(len(tokens), "token"),
+        _("no tokens") if tokens is None else counts.tokens(len(tokens)),
     ]
     text = " · ".join(words)
     for long, short in _SHORTER:
         if cell_len(text) > width - 2:
-            text = text.replace(long, short)
+            text = text.replace(_(long), short and _(short))
     return [(" " + clip(text, width - 2), palette.base)]
 
 
@@ -130,7 +138,7 @@ def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
             (
                 pane,
                 f"{'▸' if pane == active else ' '}{PANES.index(pane) + 1}"
-                f"{f' {pane}' if named or pane == active else ''} ",
+                f"{f' {_(pane)}' if named or pane == active else ''} ",
             )
             for pane in (PANES if view is None else panes(view))
         ]
@@ -168,22 +176,22 @@ def key_line(
     hints: Sequence[Hint], last: Sequence[Hint], palette: Palette, width: int
 ) -> tuple[Line, list[tuple[int, str]]]:
     """The line, and where each hint ends; `last` is always there, `…` stands for what is not."""
-    kept = [" ", *(f"{shown} {name}  " for shown, name, _ in last)]
+    kept = [" ", *(f"{hint.shown} {_(hint.word)}  " for hint in last)]
     room = width - sum(cell_len(text) for text in kept) - 2
     fitting: list[Hint] = []
     for hint in hints:
-        room -= cell_len(f"{hint[0]} {hint[1]}  ")
+        room -= cell_len(f"{hint.shown} {_(hint.word)}  ")
         if room < 0:
             break
         fitting.append(hint)
     line: Line = [(" ", palette.base)]
     ends: list[tuple[int, str]] = []
-    for shown, name, key in fitting:
-        line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
+    for shown, word, key in fitting:
+        line += [(shown, palette.selected), (f" {_(word)}  ", palette.dim)]
         ends.append((line_cells(line), key))
     if len(fitting) < len(hints):
         line.append(("… ", palette.dim))
-    for shown, name, key in last:
-        line += [(shown, palette.selected), (f" {name}  ", palette.dim)]
+    for shown, word, key in last:
+        line += [(shown, palette.selected), (f" {_(word)}  ", palette.dim)]
         ends.append((line_cells(line), key))
     return line, ends

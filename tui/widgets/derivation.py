@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.reactive import reactive
 
+from core.language import _
 from core.names import STAGES
 from tui.scene import Scene
 from tui.theme import Palette
@@ -60,17 +61,20 @@ class DerivationPane(Pane):
         return set() if self._shown is None else set(self._results()[self._shown :])
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        name = self.blocks[0].title if self.blocks else "Derivation"
+        name = self.blocks[0].title if self.blocks else _("Derivation")
         return [(name, palette.strong)]
 
     def foot(self, scene: Scene) -> list[str]:
         stage = scene.view.stage
-        facts = [f"stage {STAGES.index(stage) + 1} of {len(STAGES)}: {stage}"]
+        said = _("stage {n} of {all}: {name}")
+        facts = [said.format(n=STAGES.index(stage) + 1, all=len(STAGES), name=_(stage))]
         if self._hidden():
-            facts.append(f"{len(self._hidden())} to guess")
+            facts.append(_("{n} to guess").format(n=len(self._hidden())))
         total, shown = len(self._all(None)), self.size.height - 2
         if total > shown:
-            facts.append(f"lines {self.top}–{min(self.top + shown, total) - 1} of {total}")
+            last = min(self.top + shown, total) - 1
+            some = _("lines {first}–{last} of {n}")
+            facts.append(some.format(first=self.top, last=last, n=total))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:

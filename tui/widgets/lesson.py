@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from core.language import _
 from core.text import visible
+from tui.labels import wrap
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines
 from tui.widgets.pane import frame
-
-# What stays together in a line: a word, or one Chinese character, with the marks around it.
-_WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
-_OPENING, _CLOSING = "（「『“《", "，。、；：？！）」』”》"
-_ATOM = rf"\s+|[{_OPENING}]*(?:[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
-
-
-def wrap(text: str, cells: int) -> Iterator[str]:
-    """Lines of at most `cells` cells, broken at spaces and between Chinese characters."""
-    line = ""
-    for atom in _atoms(text, cells):
-        if line and cell_len(line) + cell_len(atom.rstrip()) > cells:
-            yield line.rstrip()
-            line = atom.lstrip()
-        else:
-            line += atom
-    yield line.rstrip()
-
-
-def _atoms(text: str, cells: int) -> Iterator[str]:
-    for atom in filter(None, re.findall(_ATOM, text)):
-        if cell_len(atom) <= cells:
-            yield atom
-        else:  # a word longer than a line
-            yield from atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +59,11 @@ class LessonPanel(Lines):
         return frame(lines, title, foot, width, height, palette, False)
 
     def _foot(self, said: Said, more: bool) -> str:
-        facts = [f"step {said.step + 1} of {said.steps}"]
+        facts = [_("step {step} of {steps}").format(step=said.step + 1, steps=said.steps)]
         if more or said.step + 1 < said.steps:
-            facts.append("> more" if more else "> next")
+            facts.append(_("> more") if more else _("> next"))
         if said.step or self.top:
-            facts.append("< back")
+            facts.append(_("< back"))
         return " · ".join(facts)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from core.explain import largest, nice_ceiling
+from core.language import _
 from core.text import label
 from tui.labels import pad, short_signed, short_weight, signed, weight
 from tui.scene import Scene
@@ -111,6 +112,10 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     return line
 
 
+def _matrix_place(layer: int, head: int) -> str:
+    return _("layer {layer} · head {head} · query ↓ key →").format(layer=layer, head=head)
+
+
 class MatrixPane(Pane):
     """The whole pattern of one head, with a cursor."""
 
@@ -123,8 +128,8 @@ class MatrixPane(Pane):
     def title(self, scene: Scene, palette: Palette) -> Line:
         view = scene.view
         return [
-            ("Pattern", palette.strong),
-            (f" · layer {view.layer} · head {view.head} · query ↓ key →", palette.dim),
+            (_("Pattern"), palette.strong),
+            (" · " + _matrix_place(view.layer, view.head), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
@@ -132,13 +137,18 @@ class MatrixPane(Pane):
         value = float(scene.layer.pattern[view.head, view.query, view.key])
         kept = scene.trace.mask[view.query, view.key]
         write = signed if scene.signed else weight
-        number = write(value, view.precision) if kept else "masked"
-        facts = [f"“{label(tokens[view.query])}” → “{label(tokens[view.key])}” {number}"]
+        number = write(value, view.precision) if kept else _("masked")
+        facts = [
+            _("“{query}” → “{key}” {number}").format(
+                query=label(tokens[view.query]), key=label(tokens[view.key]), number=number
+            )
+        ]
         if self._grid and len(self._grid.keys) < len(tokens):
             keys = self._grid.keys
-            facts.append(f"keys {keys.start}–{keys.stop - 1} of {len(tokens):,}")
+            some = _("keys {first}–{last} of {n:,}")
+            facts.append(some.format(first=keys.start, last=keys.stop - 1, n=len(tokens)))
         if self._full(scene) != 1:
-            facts.append(f"full colour {self._full(scene):g}")
+            facts.append(_("full colour {value:g}").format(value=self._full(scene)))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:

@@ -10,6 +10,7 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
+from core.language import _
 from tui.labels import clip
 from tui.messages import Selected
 from tui.scene import Scene
@@ -44,6 +45,16 @@ def frame(
         _edge("╭", title, "╮", width, edge),
         *(to_strip(row, inner, palette.base, side) for row in rows),
         _edge("╰", foot_line, "╯", width, edge, right=True),
+    ]
+
+
+def around(message: str, token: str, palette: Palette) -> Line:
+    """A title with the label of a token in the place of ``{token}``."""
+    before, after = message.split("{token}")
+    return [
+        (before, palette.strong),
+        (_("“{text}”").format(text=token), palette.selected),
+        (after, palette.strong),
     ]
 
 

@@ -10,6 +10,7 @@ from textual.reactive import var
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from core.language import _
 from tui.terminal.controls import conceal, draw, reveal
 
 
@@ -26,7 +27,7 @@ class Sentence(TextArea):
             highlight_cursor_line=False,
             tab_behavior="focus",
             compact=True,
-            placeholder="Type a sentence",
+            placeholder=_("Type a sentence"),
             id="sentence",
         )
         self.cursor_blink = False

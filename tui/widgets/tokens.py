@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from core import counts
+from core.language import _
 from core.text import describe, label
 from core.types import Token, Tokens
-from tui.labels import pad, plural
+from tui.labels import pad
 from tui.scene import Scene
 from tui.theme import Palette
 from tui.widgets.lines import Line
@@ -49,7 +51,7 @@ def _facts(tokens: Tokens, rows: range) -> list[tuple[str, list[str], int]]:
     spans = [_span(tokens[i]) for i in rows]
     id_cells = len(str(max(token.id for token in tokens)))
     span_cells = max(len(_span(token)) for token in (tokens[-1], *(tokens[i] for i in rows)))
-    return [("id", ids, id_cells), ("characters", spans, span_cells)]
+    return [(_("id"), ids, id_cells), (_("characters"), spans, span_cells)]
 
 
 def token_lines(scene: Scene, palette: Palette, shown: Table) -> list[Line]:
@@ -83,12 +85,12 @@ class TokensPane(Pane):
     _columns = ""
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        return [("Tokens", palette.strong), (self._columns, palette.dim)]
+        return [(_("Tokens"), palette.strong), (self._columns, palette.dim)]
 
     def foot(self, scene: Scene) -> list[str]:
         blocked = scene.view.query in scene.view.request.switches.mask.blocked
-        facts = [describe(scene.query_token), "blocked as a key" if blocked else ""]
-        return [fact for fact in facts if fact] or [plural(len(scene.tokens), "token")]
+        facts = [describe(scene.query_token), _("blocked as a key") if blocked else ""]
+        return [fact for fact in facts if fact] or [counts.tokens(len(scene.tokens))]
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         top = self.follow_cursor(len(scene.tokens), height, scene.view.query)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from core.explain import largest, nice_ceiling, norm
+from core.language import _
 from core.text import label
 from core.types import Array
 from tui.choices import VECTORS
-from tui.labels import signed
+from tui.labels import pad, signed
 from tui.scene import Scene
 from tui.theme import Palette, signed_bar
 from tui.widgets.lines import Line
-from tui.widgets.pane import Pane, window
+from tui.widgets.pane import Pane, around, window
 
 _HALF_BAR = range(2, 9)
 _GAP = 2
@@ -91,7 +92,7 @@ def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
     line: Line = [(" " * shown.dim, palette.base)]
     for name in shown.names:
         chosen = name == scene.view.vector
-        text = f"{'':{_GAP}}{name:>{shown.digits}}".ljust(shown.column)
+        text = pad(" " * _GAP + pad(_(name), shown.digits, ">"), shown.column)
         line.append((text, palette.selected if chosen else palette.dim))
     return line
 
@@ -105,18 +106,19 @@ class VectorsPane(Pane):
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         return [
-            ("Vectors of ", palette.strong),
-            (f"“{label(scene.query_token)}”", palette.selected),
-            (f" · head {scene.view.head}", palette.dim),
+            *around(_("Vectors of {token}"), label(scene.query_token), palette),
+            (" · " + _("head {n}").format(n=scene.view.head), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        facts = [f"full bar {self._table.full:g}"] if self._table else []
+        facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []
         if self._table and len(self._table.names) < len(VECTORS):
-            facts.append("v next vector")
+            facts.append(_("v next vector"))
         dims, shown = scene.view.request.model.d_model, self.size.height - 4
         if shown < dims:
-            facts.append(f"dims {self.top}–{min(self.top + shown, dims) - 1} of {dims}")
+            last = min(self.top + shown, dims) - 1
+            some = _("dims {first}–{last} of {n}")
+            facts.append(some.format(first=self.top, last=last, n=dims))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:

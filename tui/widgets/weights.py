@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 from core.explain import entropy_bits, largest, nice_ceiling
+from core.language import _
 from core.text import label
 from core.types import Tokens
 from tui.labels import MASKED, pad, signed, weight, weight_cells
 from tui.scene import Scene
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
-from tui.widgets.pane import Pane, window
+from tui.widgets.pane import Pane, around, window
 
 _WIDE_BAR = range(12, 41)  # cells, from tolerable to enough
 _NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
@@ -52,7 +53,7 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:
         room, before = room + before, 0
-    for small in (max(6, len(f"head {heads - 1}")), *_NARROW):
+    for small in (max(6, cell_len(_head(heads - 1))), *_NARROW):
         others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
         if others == heads - 1:
             break
@@ -79,7 +80,7 @@ def weight_lines(
     view, pattern = scene.view, scene.layer.pattern
     rows = pattern[cols.heads.start : cols.heads.stop, view.query]  # [head, key]
     if not scene.trace.mask[view.query].any():
-        return [[("  masked: this query may attend to no key", palette.dim)]]
+        return [[("  " + _("masked: this query may attend to no key"), palette.dim)]]
     full = full_bar(scene)
     chosen = view.head - cols.heads.start
     lines = [_header(cols, view.head, palette)]
@@ -137,18 +138,22 @@ def full_bar(scene: Scene) -> float:
     return full if scene.signed else min(1.0, full)
 
 
+def _head(index: int) -> str:
+    return _("head {n}").format(n=index)
+
+
 def _header(cols: Columns, head: int, palette: Palette) -> Line:
     def names(heads: range) -> str:
-        text = "head {}" if cols.small >= len(f"head {head}") else "{}"
-        return "".join(pad(text.format(h), cols.small) + " " for h in heads)
+        long = cols.small >= cell_len(_head(head))
+        return "".join(pad(_head(h) if long else str(h), cols.small) + " " for h in heads)
 
     left = names(range(cols.heads.start, head))
     right = names(range(head + 1, cols.heads.stop))
-    name = f"head {head}".ljust(cols.chosen - cols.before)
+    name = pad(_head(head), cols.chosen - cols.before)
     return [
         (" " * cols.left, palette.base),
         (left, palette.dim),
-        (pad("before", cols.before - 1, ">") + " " if cols.before else "", palette.dim),
+        (pad(_("before"), cols.before - 1, ">") + " " if cols.before else "", palette.dim),
         (name, palette.selected),
         (f" {right}".rstrip(), palette.dim),
     ]
@@ -160,7 +165,7 @@ def _entropies(
     small = [pad(f"{value:.2f}" if cols.small >= 4 else "", cols.small) for value in bits]
     number = f"{bits[chosen]:.{precision}f}"
     return [
-        (pad("  bits", cols.left), palette.dim),
+        (pad("  " + _("bits"), cols.left), palette.dim),
         ("".join(f"{text} " for text in small[:chosen]), palette.dim),
         ((" " * cols.before + f"{number:>{cols.digits}}").ljust(cols.chosen), palette.dim),
         ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
@@ -177,22 +182,22 @@ class WeightsPane(Pane):
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         return [
-            ("What ", palette.strong),
-            (f"“{label(scene.query_token)}”", palette.selected),
-            (" attends to", palette.strong),
-            (f" · layer {scene.view.layer}", palette.dim),
+            *around(_("What {token} attends to"), label(scene.query_token), palette),
+            (" · " + _("layer {n}").format(n=scene.view.layer), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        facts = [f"full bar {full_bar(scene):g}"]
+        facts = [_("full bar {value:g}").format(value=full_bar(scene))]
         shown = self.size.height - 4
         if shown < len(scene.tokens):
             last = min(self.top + shown, len(scene.tokens)) - 1
-            facts.append(f"keys {self.top}–{last} of {len(scene.tokens):,}")
+            some = _("keys {first}–{last} of {n:,}")
+            facts.append(some.format(first=self.top, last=last, n=len(scene.tokens)))
         heads = scene.view.request.model.heads
         if self._columns and len(self._columns.heads) < heads:
             seen = self._columns.heads
-            facts.append(f"heads {seen.start}–{seen.stop - 1} of {heads}")
+            some = _("heads {first}–{last} of {n}")
+            facts.append(some.format(first=seen.start, last=seen.stop - 1, n=heads))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
