@@ -17,12 +17,13 @@ def one_text(words: tuple[str, ...]) -> str | None:
     if len(words) < 2:
         return words[0] if words else None
     start = " ".join(words[:2])[:40]
-    said = _('put the text in quotes, as in "{start} …"')
+    said = _('put the text in quotes, as in "{start} …"').format(start=start)
+    also = ""
     if words[0] in (SHOW, WORKSHEET):
-        said = _('put the text in quotes, as in "{start} …"; {command}, to print, goes first')
+        also = _("; {command}, to print, goes before its options")
     elif words[0] in COMMANDS:
-        said = _('put the text in quotes, as in "{start} …"; {command}, as a command, goes first')
-    raise click.UsageError(said.format(start=start, command=words[0]))
+        also = _("; {command}, as a command, goes before its options")
+    raise click.UsageError(said + also.format(command=words[0]))
 
 
 def text_to_show(words: tuple[str, ...]) -> str:

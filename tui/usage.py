@@ -157,7 +157,7 @@ class Command(click.Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(_(self.help or ""))
+            formatter.write_text(_(str(self.help)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         records = [param.get_help_record(ctx) for param in self.get_params(ctx)]

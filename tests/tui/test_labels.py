@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.labels import ELLIPSIS, clip, pad, plural, short_weight, signed, weight, weight_cells
+from tui.labels import ELLIPSIS, clip, pad, short_weight, signed, weight, weight_cells
 
 quiet = settings(derandomize=True, deadline=None, max_examples=200)
 FAMILY, CHINA, THUMB, HEART = "👩‍👩‍👧", "🇨🇳", "👍🏽", "❤️"
@@ -116,10 +116,3 @@ def test_short_weights(value, digits, shown):
 )
 def test_signed_numbers_line_up_and_0_has_no_sign(value, shown):
     assert signed(value, 3) == shown
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens"), (2048, "2,048 tokens")]
-)
-def test_plurals(count, shown):
-    assert plural(count, "token") == shown
