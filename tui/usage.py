@@ -81,8 +81,9 @@ class Option(click.Option):
         record = super().get_help_record(ctx)
         if record is None or not self.help:
             return record
-        default = record[1].removeprefix(self.help).replace("default: ", _("default: "))
-        return record[0], _(self.help) + default
+        found = re.fullmatch(r"  \[default: (.*)\]", record[1].removeprefix(self.help))
+        said = _("{help}  [default: {value}]") if found else "{help}"
+        return record[0], said.format(help=_(self.help), value=found[1] if found else "")
 
 
 def option(*names: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
@@ -150,7 +151,7 @@ class Command(click.Command):
         self, formatter: click.HelpFormatter, command: str, words: str, first: bool = True
     ) -> None:
         """A line of usage; those after the first stand below it."""
-        prefix = _("Usage:") + " "
+        prefix = _("Usage: ")
         words = words.replace("[OPTIONS]", _("[OPTIONS]"))
         formatter.write_usage(command, words, prefix if first else " " * _cells(prefix))
 
@@ -160,8 +161,11 @@ class Command(click.Command):
             formatter.write_text(_(str(self.help)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records = [param.get_help_record(ctx) for param in self.get_params(ctx)]
-        with formatter.section(_("Options")):
+        options = [param for param in self.get_params(ctx) if isinstance(param, Option)]
+        records = [option.get_help_record(ctx) for option in options]
+        formatter.write_paragraph()
+        formatter.write(_("Options:") + "\n")
+        with formatter.indentation():
             formatter.write_dl([record for record in records if record is not None])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
 from tests.tui.helpers import (
     AttnApp,
@@ -21,7 +22,7 @@ from tests.tui.helpers import (
 )
 from tui.command import command_line
 from tui.labels import wrap
-from tui.lessons import language, view_at
+from tui.lessons import view_at
 from tui.widgets.lesson import LessonPanel
 
 NEXT, BACK = "greater_than_sign", "less_than_sign"
@@ -96,24 +97,11 @@ async def test_there_is_no_panel_without_a_lesson():
         assert not app.screen.query_one(LessonPanel).display
 
 
-@pytest.mark.parametrize("locale", ["zh_CN.UTF-8", "zh_TW"])
-async def test_chinese_words_in_a_chinese_locale(locale, monkeypatch):
-    monkeypatch.setenv("LC_ALL", locale)
+async def test_chinese_words_where_chinese_is_spoken():
+    set_language("zh")
     async with open_at("by-hand") as pilot:
         find(pilot, "三个词，两个维度，动手算一遍")
         find(pilot, "三个词，每个词是一行两个数", "LessonPanel")
-
-
-def test_the_first_variable_that_is_set_decides(monkeypatch):
-    for values, expected in (
-        (("", "", ""), "en"),
-        (("C", "zh_CN", "zh_CN"), "en"),
-        (("", "zh_CN", "en_GB"), "zh"),
-        (("", "", "zh_CN.UTF-8"), "zh"),
-    ):
-        for name, value in zip(("LC_ALL", "LC_MESSAGES", "LANG"), values, strict=True):
-            monkeypatch.setenv(name, value)
-        assert language() == expected
 
 
 async def test_given_matrices_keep_their_sentence():

@@ -3,6 +3,7 @@
 import pytest
 from textual.widgets import Input
 
+from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
 from core.types import Mask
 from tests.tui.helpers import make_view, settle
@@ -181,6 +182,6 @@ def test_lesson(looks, name, end):
 
 @pytest.mark.parametrize("size", [COMPACT, USUAL])
 def test_lesson_in_chinese(looks, size, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    set_language("zh")
     lesson = open_lesson("dot-product")
     assert looks(view_at(lesson, 0), size, lesson=lesson, step=0)
