@@ -95,7 +95,9 @@ class AttnApp(App[None]):
         from tui.palette import SteadyPalette
 
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(SteadyPalette(id="--command-palette"))
+            self.push_screen(
+                SteadyPalette(placeholder=_("Search for commands…"), id="--command-palette")
+            )
 
     def _checked(self, name: str) -> str:
         # An ansi theme with NO_COLOR is black on black, and the ramp needs known colours.

@@ -44,7 +44,8 @@ class Command(NamedTuple):
 def examples() -> list[tuple[str, str]]:
     """Title and text of each example sentence."""
     with data_path("examples.toml").open("rb") as file:
-        return [(entry["title"], entry["text"]) for entry in tomllib.load(file)["examples"]]
+        entries = tomllib.load(file)["examples"]
+    return [(entry["title"][spoken()], entry["text"]) for entry in entries]
 
 
 def lessons() -> list[Lesson]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.style import Style
 
 from core.explain import largest, nice_ceiling, norm
@@ -92,7 +93,8 @@ def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
     line: Line = [(" " * shown.dim, palette.base)]
     for name in shown.names:
         chosen = name == scene.view.vector
-        text = pad(" " * _GAP + pad(_(name), shown.digits, ">"), shown.column)
+        space = " " * (_GAP + max(0, shown.digits - cell_len(_(name))))
+        text = pad(space + _(name), shown.column)
         line.append((text, palette.selected if chosen else palette.dim))
     return line
 
