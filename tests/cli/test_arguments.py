@@ -9,6 +9,7 @@ from importlib.metadata import version
 import pytest
 
 from core import Mask, Request, run
+from core.language import LANGUAGES
 from core.resources import data_path
 from tests.cli.command import attn_tui
 from tests.cli.test_command import view_of
@@ -159,9 +160,10 @@ def test_the_explorer_opens_what_was_asked_for(monkeypatch):
 def test_every_example_can_be_explored():
     with data_path("examples.toml").open("rb") as file:
         examples = tomllib.load(file)["examples"]
-    titles = [entry["title"] for entry in examples]
     texts = [entry["text"] for entry in examples]
-    assert len(set(titles)) == len(titles) >= 12
+    for language in LANGUAGES:
+        titles = {entry["title"][language] for entry in examples}
+        assert len(titles) == len(texts) >= 12
     assert {"我想吃酸菜鱼", "我喜欢喝可乐", EXAMPLE} <= set(texts)
     for text in texts:
         assert text == text.strip()
