@@ -14,6 +14,7 @@ _HOMES = {
     "AttnError": "core.errors",
     "GivenModel": "core.types",
     "LayerTrace": "core.types",
+    "Learning": "core.types",
     "Mask": "core.types",
     "ModelSpec": "core.types",
     "Request": "core.types",
@@ -21,6 +22,7 @@ _HOMES = {
     "Token": "core.types",
     "Tokens": "core.types",
     "Trace": "core.types",
+    "Wish": "core.types",
     "label": "core.text",
     "run": "core.runner",
 }

@@ -19,3 +19,6 @@ STAGES = (
     N_("z"),
     N_("output"),
 )
+# Of learning: at this rate the loss of a row of a short sentence falls in every step.
+DEFAULT_RATE = 0.02
+MAX_STEPS = 2000

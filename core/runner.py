@@ -13,6 +13,7 @@ from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError
 from core.given import check_given, check_identity, given_rows, given_weights
 from core.language import _
+from core.learning import check_learning, learned
 from core.names import NORMALIZERS, PROJECTIONS
 from core.seeded import draw
 from core.tokenization import open_tokenizer
@@ -61,12 +62,14 @@ def run(request: Request) -> Trace:
     TokenizerError
         The tokenizer cannot be opened or cannot encode the text.
     SettingError
-        A size or a switch is out of range, or a layer's numbers are no longer finite.
+        A size or a switch is out of range, something cannot be learned, or a layer's numbers are
+        no longer finite.
     BudgetError
         The arrays would not fit into the budget of 1 GiB.
     """
     check_model(request.model)
     check_switches(request.switches)
+    check_learning(request)
     tokenizer = open_tokenizer(request.tokenizer, request.as_saved)
     return trace(request, tokenizer.encode(request.text))
 
@@ -89,7 +92,6 @@ def trace(request: Request, tokens: Tokens) -> Trace:
         else np.zeros_like(embedded)
     )
     x = embedded + positions  # [pos, d_model]
-    layers = []
     if switches.projections == "identity":
         check_identity(model)
         all_weights = identity_weights(model.layers, model.d_model)
@@ -97,13 +99,18 @@ def trace(request: Request, tokens: Tokens) -> Trace:
         all_weights = given_weights(model)
     else:
         all_weights = seeded_weights(model.seed, model.layers, model.d_model)
+    history = None
+    if request.learning is not None:
+        first, history = learned(request.learning, x, mask, all_weights[0], model.heads, switches)
+        all_weights = (first, *all_weights[1:])
+    layers = []
     for index, weights in enumerate(all_weights):
         with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
             layer = attend(x, weights, model.heads, mask, switches)
         _check_finite(index, layer, request)
         layers.append(layer)
         x = layer.resid_post
-    result = Trace(request, tokens, embedded, positions, mask, tuple(layers))
+    result = Trace(request, tokens, embedded, positions, mask, tuple(layers), history)
     _freeze(result)
     return result
 
@@ -235,6 +242,8 @@ def _check_finite(index: int, layer: LayerTrace, request: Request) -> None:
     hint = _("choose a temperature nearer to 1")
     if isinstance(request.model, GivenModel):
         hint = _("choose a temperature nearer to 1 or smaller numbers")
+    if request.learning is not None:
+        hint = _("choose a temperature nearer to 1 or a smaller learning rate")
     for name in ("attn_scores", "pattern", "resid_post"):
         if not np.isfinite(getattr(layer, name)).all():
             raise SettingError(

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from core.names import DEFAULT_RATE
+
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
@@ -197,6 +199,42 @@ class GivenModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """The weights that the row of a query should come to have.
+
+    Attributes
+    ----------
+    query : int
+    weights : tuple of (key, weight)
+        In the order of the keys. The keys that are not named share evenly what is left to 1.
+    """
+
+    query: int
+    weights: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Gradient descent on W_Q and W_K of one head of layer 0, towards the wished-for weights.
+
+    Attributes
+    ----------
+    wishes : tuple of Wish
+        One or more, each for another query.
+    head : int
+    steps : int
+        How many have been taken.
+    rate : float
+        Of the gradient, taken from the weights in each step.
+    """
+
+    wishes: tuple[Wish, ...]
+    head: int = 0
+    steps: int = 0
+    rate: float = DEFAULT_RATE
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Everything that decides a trace.
 
@@ -209,6 +247,8 @@ class Request:
     switches : Switches
     as_saved : bool
         Keep the truncation and the padding that the tokenizer's file asks for.
+    learning : Learning, optional
+        What the model has learned before it is run.
     """
 
     text: str
@@ -216,6 +256,7 @@ class Request:
     model: ModelSpec | GivenModel = ModelSpec()
     switches: Switches = Switches()
     as_saved: bool = False
+    learning: Learning | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -274,6 +315,28 @@ class LayerTrace:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class History:
+    """How learning went.
+
+    Attributes
+    ----------
+    queries : tuple of int
+        The rows with a wish.
+    wished : ndarray [row, key]
+        Their wished-for weights; each row sums to 1 and is 0 where masked.
+    losses : tuple of float
+        Cross-entropy in nats, summed over those rows: before the first step, and after each.
+    least : float
+        The loss of a pattern that is as wished: the entropy of the wishes.
+    """
+
+    queries: tuple[int, ...]
+    wished: Array
+    losses: tuple[float, ...]
+    least: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Trace:
     """One run, whole. What anybody sees is drawn from this.
 
@@ -288,6 +351,8 @@ class Trace:
     mask : ndarray [query, key] of bool
         True = may be attended.
     layers : tuple of LayerTrace
+    history : History, optional
+        There is one where the request says that the model learns.
     """
 
     request: Request
@@ -296,3 +361,4 @@ class Trace:
     pos_embed: Array
     mask: BoolArray
     layers: tuple[LayerTrace, ...]
+    history: History | None = None
