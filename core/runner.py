@@ -19,6 +19,7 @@ from core.seeded import draw
 from core.tokenization import open_tokenizer
 from core.types import (
     Array,
+    BoolArray,
     GivenModel,
     LayerTrace,
     LayerWeights,
@@ -29,6 +30,7 @@ from core.types import (
     Tokens,
     Trace,
 )
+from core.wishes import wished_rows
 
 MAX_LAYERS = 96
 BUDGET_BYTES = 2**30
@@ -80,8 +82,7 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     count = len(tokens)
     _check_budget(model, count)
     check_blocked(switches.mask, count)
-    blocked = switches.mask.blocked | tokens.padding
-    mask = build_mask(count, Mask(switches.mask.causal, switches.mask.window, blocked))
+    mask = _mask_for(request, tokens)
     if isinstance(model, GivenModel):
         embedded = given_rows(model, count)
     else:
@@ -209,6 +210,19 @@ def check_blocked(mask: Mask, count: int) -> None:
                 _("blocked key {index} is out of range").format(index=index),
                 _("choose {low} to {high}").format(low=0, high=count - 1),
             )
+
+
+def check_wishes(request: Request, tokens: Tokens) -> None:
+    """Raise SettingError unless every wish fits the tokens and the mask."""
+    if request.learning is not None:
+        wished_rows(request.learning.wishes, _mask_for(request, tokens))
+
+
+def _mask_for(request: Request, tokens: Tokens) -> BoolArray:
+    """[query, key]; padding is blocked too."""
+    mask = request.switches.mask
+    blocked = mask.blocked | tokens.padding
+    return build_mask(len(tokens), Mask(mask.causal, mask.window, blocked))
 
 
 def needed_bytes(model: ModelSpec | GivenModel, count: int) -> int:

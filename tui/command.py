@@ -14,8 +14,10 @@ from core.language import _
 from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
-from core.types import Mask
+from core.types import Learning, Mask
+from core.wishes import wish_in_words
 from tui.lessons import Guide
+from tui.options import NO_WISH
 from tui.scene import View
 
 NAME = "attn-tui"
@@ -97,14 +99,33 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
 
 
 def _seen(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
-    """The switches and the places among `_fields`."""
+    """The switches, the learning and the places among `_fields`."""
     switches, usual_switches = view.request.switches, plain.request.switches
     yield "--mask", switches.mask.name, usual_switches.mask.name
     yield "--block", _listed(switches.mask), _listed(usual_switches.mask)
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):
         yield _option(name), getattr(switches, name), getattr(usual_switches, name)
+    yield from _learning(view, plain)
     for name in ("layer", "head", "query", "key", "pane", "vector", "zoom", "stage", "precision"):
         yield _option(name), getattr(view, name), getattr(plain, name)
+
+
+def _learning(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
+    """Every wish where one differs; the head that learns is the selected one if nothing else is
+    said.
+    """
+    now, usual = view.request.learning, plain.request.learning
+    if now is None:
+        yield "--wish", NO_WISH if usual else None, None
+        return
+    if usual is None:
+        usual = Learning((), view.head)
+    if now.wishes != usual.wishes:
+        for wish in now.wishes:
+            yield "--wish", wish_in_words(wish), None
+    yield "--steps", now.steps, usual.steps
+    yield "--rate", now.rate, usual.rate
+    yield "--learn-head", now.head, usual.head
 
 
 def _option(name: str) -> str:

@@ -10,7 +10,7 @@ from core.errors import SettingError
 from core.language import _
 from core.lessons import Lesson
 from core.types import GivenModel, Mask, Request
-from tui.options import places_of
+from tui.options import learning_of, places_of
 from tui.scene import View
 
 
@@ -31,9 +31,10 @@ def changed(view: View, options: dict[str, Any], given: Collection[str]) -> View
     given : collection of str
         The names that stand on the command line.
     """
-    request = _switched(view.request, {name: options[name] for name in given if name in options})
-    places = places_of({name: options[name] for name in given if name in options})
-    return replace(view, request=request, **places)
+    chosen = {name: options[name] for name in given if name in options}
+    view = replace(view, request=_switched(view.request, chosen), **places_of(chosen))
+    learning = learning_of(chosen, view.request.learning, view.head)
+    return replace(view, request=replace(view.request, learning=learning))
 
 
 def _switched(request: Request, given: dict[str, Any]) -> Request:
@@ -102,5 +103,6 @@ class Guide:
         return moved
 
     def owns(self, request: Request) -> bool:
-        """Whether a request differs from the lesson's in nothing but switches."""
-        return replace(request, switches=self.lesson.request.switches) == self.lesson.request
+        """Whether a request differs from the lesson's in nothing but switches and learning."""
+        own = self.lesson.request
+        return replace(request, switches=own.switches, learning=own.learning) == own

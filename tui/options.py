@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +26,7 @@ from tui.choices import (
 from tui.usage import Choice, Decorated, option, print_help
 
 if TYPE_CHECKING:
-    from core.types import Tokens
+    from core.types import Learning, Tokens, Wish
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -35,6 +36,7 @@ PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
 _SHOWN = 40  # cells of a value that is quoted back
+NO_WISH = "none"
 _MASK_FORMS = "none|causal|window:N|causal+window:N"
 
 
@@ -82,6 +84,17 @@ def keys(value: str) -> frozenset[int]:
             _("{value} is no list of key numbers such as 0,2").format(value=_short(value))
         )
     return frozenset(map(int, parts))
+
+
+def wish(value: str) -> Wish | None:
+    """Read ``5:3=0.6,2=0.3``; None is the word ``none``."""
+    from core.errors import AttnError
+    from core.wishes import read_wish
+
+    try:
+        return None if value == NO_WISH else read_wish(value)
+    except AttnError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _short(value: str | int) -> str:
@@ -172,6 +185,22 @@ _SWITCHES = (
     ),
 )
 
+_LEARNING = (
+    option(
+        "--wish",
+        "wishes",
+        type=wish,
+        multiple=True,
+        metavar="QUERY:KEY=WEIGHT,…",
+        help=N_(
+            "Weights that a row should learn; keys not named share the rest to 1. Repeatable."
+        ),
+    ),
+    number("--steps", N_("Steps of gradient descent on W_Q and W_K, towards the wishes.")),
+    option("--rate", type=decimal, metavar="X", help=N_("Learning rate, 0.02 if not given.")),
+    number("--learn-head", N_("Head that learns, in layer 0; the one of --head if not given.")),
+)
+
 precision = number("--precision", N_("Digits after the point, 1 to 12."), DEFAULT_PRECISION)
 
 
@@ -223,13 +252,13 @@ def general(command: Decorated) -> Decorated:
 
 
 def shared(command: Decorated) -> Decorated:
-    """Add the options of the model and of the switches to a command."""
-    return _with((*_MODEL, *_SWITCHES), command)
+    """Add the options of the model, of the switches and of learning to a command."""
+    return _with((*_MODEL, *_SWITCHES, *_LEARNING), command)
 
 
 def switches(command: Decorated) -> Decorated:
-    """Add the options of the switches to a command."""
-    return _with(_SWITCHES, command)
+    """Add the options of the switches and of learning to a command."""
+    return _with((*_SWITCHES, *_LEARNING), command)
 
 
 def places(command: Decorated) -> Decorated:
@@ -290,6 +319,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["normalizer"],
         ),
         options["as_saved"],
+        learning_of(options, None, options.get("head") or 0),
     )
     return View(request, **places_of(options))
 
@@ -315,6 +345,41 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> Learning | None:
+    """What is to be learned.
+
+    Parameters
+    ----------
+    options : dict
+        Values by parameter name; what is absent, empty or None keeps the value of `before`.
+    before : Learning, optional
+    head : int
+        The one that learns where neither the options nor `before` name one.
+
+    Raises
+    ------
+    UsageError
+        There are options of learning but no wish.
+    """
+    wishes = options.get("wishes") or ()
+    if None in wishes:
+        before, wishes = None, tuple(filter(None, wishes))
+    names = {"steps": "steps", "rate": "rate", "learn_head": "head"}
+    given = {field: options[name] for name, field in names.items() if options.get(name) is not None}
+    if not wishes and before is None:
+        if given:
+            raise click.UsageError(
+                _("there is nothing to learn: add --wish QUERY:KEY=WEIGHT, as in --wish 5:3=0.6")
+            )
+        return None
+
+    from core.types import Learning
+
+    base = Learning((), head) if before is None else before
+    ordered = tuple(sorted(wishes, key=lambda each: each.query)) or base.wishes
+    return replace(base, wishes=ordered, **given)
+
+
 def check(view: View) -> Tokens:
     """Cut the text and check every number of a view, before anything large is computed.
 
@@ -323,10 +388,11 @@ def check(view: View) -> Tokens:
     AttnError
         The view is refused.
     """
-    from core.runner import check_blocked
+    from core.runner import check_blocked, check_wishes
     from tui.state import Explorer, check_view
 
     request, tokens = Explorer(view).prepare(view.request)
     check_view(view, tokens)
     check_blocked(request.switches.mask, len(tokens))
+    check_wishes(request, tokens)
     return tokens

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.language import N_, _
+from core.language import N_, _, counted
 from core.names import PANES, STAGES
 from core.types import (
     Array,
     GivenModel,
     LayerTrace,
+    Learning,
     Mask,
     ModelSpec,
     Request,
@@ -139,3 +140,35 @@ def switches_in_words(
         linear = switches.normalizer == "linear"
         words.append(_("linear attention") if linear else _("no normalizer"))
     return words
+
+
+def learned_in_words(trace: Trace) -> list[str]:
+    """What was learned, and how it went; nothing where nothing was."""
+    learning, history = trace.request.learning, trace.history
+    if learning is None or history is None:
+        return []
+    first, last = history.losses[0], history.losses[-1]
+    return [
+        _("learning W_Q and W_K of head {head}").format(head=learning.head),
+        steps_in_words(learning),
+        _("rate {rate:g}").format(rate=learning.rate),
+        _("loss {first:.4f} → {last:.4f}, at best {least:.4f}").format(
+            first=first, last=last, least=history.least
+        ),
+    ]
+
+
+def steps_in_words(learning: Learning) -> str:
+    """``1 step learned``, ``200 steps learned``."""
+    count = learning.steps
+    return counted("{n:,} step learned", "{n:,} steps learned", count).format(n=count)
+
+
+def honest(learning: Learning) -> str:
+    """What it is that is learned here."""
+    count = sum(len(wish.weights) for wish in learning.wishes)
+    return counted(
+        "{n} learned weight on one sentence, not language",
+        "{n} learned weights on one sentence, not language",
+        count,
+    ).format(n=count)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from core.errors import AttnError, BudgetError, SettingError
 from core.language import _
+from core.learning import check_learning
 from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, trace
 from core.text import visible
@@ -92,6 +93,7 @@ class Explorer:
         """
         check_model(request.model)
         check_switches(request.switches)
+        check_learning(request)
         before = self.trace
         if before and _cut_alike(before.request, request):
             return request, before.tokens

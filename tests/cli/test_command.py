@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core import Mask, ModelSpec, Request, Switches, run
+from core import Learning, Mask, ModelSpec, Request, Switches, Wish, run
 from core.errors import TextError
 from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.text import visible
@@ -46,6 +46,14 @@ TEXTS = st.text(max_size=30).map(lambda text: text.replace("\0", "")) | st.sampl
         "\U0010ffff",
     ]
 )
+RATES = st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False)
+WISHES = st.dictionaries(
+    COUNTS, st.dictionaries(COUNTS, st.floats(0, 1), min_size=1, max_size=3), min_size=1, max_size=3
+).map(
+    lambda rows: tuple(
+        Wish(query, tuple(sorted(weights.items()))) for query, weights in sorted(rows.items())
+    )
+)
 VIEWS = st.builds(
     View,
     st.builds(
@@ -66,11 +74,12 @@ VIEWS = st.builds(
             st.builds(Mask, st.booleans(), st.none() | COUNTS, st.frozensets(COUNTS, max_size=4)),
             st.booleans(),
             st.booleans(),
-            st.floats(0, exclude_min=True, allow_nan=False, allow_infinity=False),
+            RATES,
             st.sampled_from(PROJECTIONS),
             st.sampled_from(NORMALIZERS),
         ),
         st.booleans(),
+        st.none() | st.builds(Learning, WISHES, COUNTS, COUNTS, RATES),
     ),
     COUNTS,
     COUNTS,
@@ -152,6 +161,22 @@ def test_a_text_alone_opens_the_same_view(text):
             ),
             "attn-tui --mask causal+window:3 --block 0,2 --no-positions --no-scale"
             " --temperature 0.1 --pane matrix --zoom 1",
+        ),
+        (
+            View(Request("a b", learning=Learning((Wish(1, ((0, 0.7),)),), 2)), head=2),
+            "attn-tui --wish 1:0=0.7 --head 2 'a b'",
+        ),
+        (
+            View(
+                Request(
+                    "a b",
+                    learning=Learning(
+                        (Wish(0, ((0, 0.25), (1, 0.75))), Wish(1, ((0, 1.0),))), 2, 40, 0.5
+                    ),
+                ),
+            ),
+            "attn-tui --wish 0:0=0.25,1=0.75 --wish 1:0=1.0 --steps 40 --rate 0.5 --learn-head 2"
+            " 'a b'",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import types
 import pytest
 
 from core.lessons import bundled_paths, open_lesson
-from core.types import Mask
+from core.types import Learning, Mask, Wish
 from tests.cli.command import attn_tui, environment, sentence
 from tui import cli
 from tui.lessons import view_at
@@ -125,6 +125,13 @@ def test_what_is_given_takes_the_place_of_the_steps_own(opened):
     view, _ = opened.pop()
     assert (view.request.switches.mask, view.pane) == (Mask(), "tokens")
     assert not view.request.switches.positions
+
+
+def test_wishes_that_are_given_count(opened):
+    with pytest.raises(SystemExit):
+        cli.main(["lesson", "order", "--head", "2", "--wish", "1:0=1", "--steps", "7"])
+    view, _ = opened.pop()
+    assert view.request.learning == Learning((Wish(1, ((0, 1.0),)),), 2, 7)
 
 
 @pytest.mark.parametrize("step", ["0", "8"])

@@ -245,3 +245,23 @@ def test_as_saved_keeps_padding_and_blocks_it(tmp_path):
     assert row[4:] == [0, 0, 0, 0]
     assert sum(row) == pytest.approx(1)
     assert saved["switches"]["as_saved"]
+
+
+def test_what_was_learned():
+    """Only where something is: the keys of every other document stay what they were."""
+    wishes = ("--wish", "1:0=0.75", "--wish", "0:1=1", "--steps", "2", "--head", "3")
+    result = attn_tui("show", "--format", "json", *wishes, "a b")
+    found = json.loads(result.stdout)["switches"]
+    assert list(found)[:-1] == list(document("a b")[0]["switches"])
+    learning = found["learning"]
+    losses = learning.pop("losses")
+    assert len(losses) == 3
+    assert losses == sorted(losses, reverse=True)
+    assert learning == {
+        "layer": 0,
+        "head": 3,
+        "wishes": [{"query": 0, "weights": [0, 1]}, {"query": 1, "weights": [0.75, 0.25]}],
+        "steps": 2,
+        "rate": 0.02,
+        "least_loss": pytest.approx(0.5623351),
+    }

@@ -263,3 +263,11 @@ def _read_all(descriptor):
             os.close(descriptor)
             return data.decode()
         data += part
+
+
+def test_what_was_learned_is_said_in_place_of_randomness():
+    command = ("show", "--wish", "1:0=0.75", "--steps", "1", "--learn-head", "2", "a b")
+    printed = attn_tui(*command).stdout.decode()
+    assert "1 learned weight on one sentence, not language" in printed
+    assert "random weights" not in printed
+    assert "\nlearning W_Q and W_K of head 2 · 1 step learned · rate 0.02 · loss 0." in printed

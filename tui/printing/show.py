@@ -181,9 +181,28 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "temperature": switches.temperature,
             "projections": _projections(request),
             "normalizer": switches.normalizer,
+            **_json_learning(trace),
         },
     )
     yield "text", trace.tokens.text
+
+
+def _json_learning(trace: Trace) -> dict[str, Any]:
+    """What was learned and how it went; nothing where nothing was."""
+    learning, history = trace.request.learning, trace.history
+    if learning is None or history is None:
+        return {}
+    rows = zip(history.queries, history.wished.tolist(), strict=True)
+    found = {
+        "layer": 0,
+        "head": learning.head,
+        "wishes": [{"query": query, "weights": row} for query, row in rows],
+        "steps": learning.steps,
+        "rate": learning.rate,
+        "losses": history.losses,
+        "least_loss": history.least,
+    }
+    return {"learning": found}
 
 
 def _projections(request: Request) -> str:

@@ -14,7 +14,7 @@ from core.language import N_, _
 from core.text import label, visible
 from core.types import Array, BoolArray, Tokens, Trace
 from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
-from tui.scene import GIVEN, model_name, switches_in_words
+from tui.scene import GIVEN, honest, learned_in_words, model_name, switches_in_words
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
@@ -147,9 +147,14 @@ def _facts(trace: Trace) -> Iterator[str]:
         facts.append(_("seed {seed}").format(seed=model.seed))
     facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
     facts.append(f"d_model {model.d_model}")
-    facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))
+    if request.learning is not None:
+        facts.append(honest(request.learning))
+    else:
+        facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))
     yield " · ".join(facts)
     yield " · ".join(switches_in_words(request.switches, model.d_head, trace.tokens.padding))
+    if request.learning is not None:
+        yield " · ".join(learned_in_words(trace))
     yield _("{tokens} · tokenizer {name}").format(
         tokens=counts.tokens(len(trace.tokens)), name=visible(request.tokenizer)
     )
