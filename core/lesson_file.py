@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from core import counts
-from core.errors import AttnError, LessonError
+from core.errors import AttnError, LessonError, SettingError
 from core.language import N_, _
+from core.learning import check_learning
 from core.lessons import Expected, Lesson, Step, Words
-from core.names import NORMALIZERS, PANES, PROJECTIONS, STAGES
-from core.runner import check_model, check_switches
+from core.names import MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
+from core.runner import check_model, check_switches, check_wishes
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches
+from core.types import GivenModel, Learning, Mask, ModelSpec, Request, Rows, Switches, Wish
+from core.wishes import read_wish
 
 MAX_BYTES = 2**20
 MAX_DIGITS = 12
@@ -175,7 +177,15 @@ def read_lesson(path: Path) -> Lesson:
     text, tokenizer = _text(table)
     model = _model(table, name)
     switches = dict(_switches(table)) if table.has("switches") else {}
-    request = Request(text, tokenizer, model, Switches(**switches))
+    learning = dict(_learning(table)) if table.has("learning") else {}
+    learned = Learning(**{"wishes": (), **learning})
+    request = Request(
+        text,
+        tokenizer,
+        model,
+        Switches(**switches),
+        learning=learned if learned.wishes else None,
+    )
     count = _check_request(table, request)
     limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
     steps = tuple(_step(each, limits) for each in table.tables("steps"))
@@ -183,7 +193,7 @@ def read_lesson(path: Path) -> Lesson:
         table.refuse("steps", _("is empty"), _("give a lesson one step or more"))
     expected = table.tables("expected") if table.has("expected") else []
     numbers = tuple(_expected(each, limits, len(steps)) for each in expected)
-    table.done("text", "tokens", "tokenizer", "model", "switches", "expected")
+    table.done("text", "tokens", "tokenizer", "model", "switches", "learning", "expected")
     lesson = Lesson(name, os.path.abspath(path), title, about, request, steps, numbers)
     for index in range(len(steps)):
         _check_switched(table, lesson, index)
@@ -283,6 +293,30 @@ def _switches(table: _Table) -> list[tuple[str, Any]]:
     return found
 
 
+def _learning(table: _Table) -> list[tuple[str, Any]]:
+    part = table.table("learning")
+    readers: dict[str, Callable[[], Any]] = {
+        "wishes": lambda: _wishes(part),
+        "head": lambda: part.whole("head", 0, 2**16),
+        "steps": lambda: part.whole("steps", 0, MAX_STEPS),
+        "rate": lambda: part.number("rate"),
+    }
+    found = [(name, read()) for name, read in readers.items() if part.has(name)]
+    part.done(*readers)
+    return found
+
+
+def _wishes(part: _Table) -> tuple[Wish, ...]:
+    """Wishes as the command line has them."""
+    value = part.get("wishes")
+    if not isinstance(value, list) or not all(isinstance(wish, str) for wish in value):
+        part.refuse("wishes", "is no list of wishes", 'write it as ["5:3=0.6,2=0.3"]')
+    try:
+        return tuple(sorted(map(read_wish, value), key=lambda wish: wish.query))
+    except SettingError as error:
+        part.refuse("wishes", f"is refused: {error.message}", error.hint)
+
+
 def _projections(part: _Table) -> str:
     """The switch; ``given`` is another word for a model's own matrices."""
     word = part.one_of("projections", (*PROJECTIONS, "given"))
@@ -309,8 +343,9 @@ def _step(table: _Table, limits: dict[str, int]) -> Step:
     if table.has("precision"):
         places.append(("precision", table.whole("precision", 1, MAX_DIGITS)))
     switches = tuple(_switches(table)) if table.has("switches") else ()
-    step = Step(table.words("say"), tuple(places), switches)
-    table.done("pane", "stage", "precision", *_COUNTS, "switches")
+    learning = tuple(_learning(table)) if table.has("learning") else ()
+    step = Step(table.words("say"), tuple(places), switches, learning)
+    table.done("pane", "stage", "precision", *_COUNTS, "switches", "learning")
     return step
 
 
@@ -353,6 +388,8 @@ def _check_switched(table: _Table, lesson: Lesson, index: int) -> None:
     request = lesson.request_at(index)
     try:
         check_switches(request.switches)
+        check_learning(request)
+        check_wishes(request, open_tokenizer(request.tokenizer).encode(request.text))
     except AttnError as error:
         table.refuse(f"steps {index + 1}", _is_refused(error), error.hint)
 

@@ -13,7 +13,7 @@ from core.errors import LessonError
 from core.language import _
 from core.resources import data_path
 from core.text import visible
-from core.types import Array, Request, Trace
+from core.types import Array, Learning, Request, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,14 @@ class Step:
         Of ``pane``, ``layer``, ``head``, ``query``, ``key``, ``stage`` and ``precision``.
     switches : tuple of (name, value)
         Fields of `Switches`; ``mask`` is a `Mask`.
+    learning : tuple of (name, value)
+        Fields of `Learning`.
     """
 
     say: Words
     places: tuple[tuple[str, str | int], ...] = ()
     switches: tuple[tuple[str, Any], ...] = ()
+    learning: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +100,20 @@ class Lesson:
     expected: tuple[Expected, ...] = ()
 
     def request_at(self, step: int) -> Request:
-        """The request under the switches of a step, counted from 0; of -1, before the first."""
-        changes = [change for done in self.steps[: step + 1] for change in done.switches]
-        return replace(self.request, switches=replace(self.request.switches, **dict(changes)))
+        """The request under the switches of a step, counted from 0; of -1, before the first.
+
+        There is nothing to learn before a step with wishes.
+        """
+        steps = self.steps[: step + 1]
+        switches = dict(change for done in steps for change in done.switches)
+        learning = dict(change for done in steps for change in done.learning)
+        base = self.request.learning or Learning(())
+        learned = replace(base, **learning)
+        return replace(
+            self.request,
+            switches=replace(self.request.switches, **switches),
+            learning=learned if learned.wishes else None,
+        )
 
     def places_at(self, step: int) -> dict[str, str | int]:
         """What a step shows, by the name of the place."""

@@ -61,6 +61,7 @@ LOOK = (
     Key("3", "3", "pane('matrix')", N_("matrix of the head, queries × keys")),
     Key("4", "4", "pane('vectors')", N_("vectors of the query")),
     Key("5,d", "5 d", "pane('derivation')", N_("derivation: every number by hand")),
+    Key("6", "6", "pane('learning')", N_("learning: wish for weights, see them come")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
     Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
@@ -102,6 +103,24 @@ GROUPS = {
     N_("Program"): PROGRAM,
 }
 BINDINGS: list[Binding] = [key.binding() for group in GROUPS.values() for key in group]
+# While the pane has the focus, in place of what the keys do elsewhere.
+LEARNING_KEYS = (
+    Key("space", "space", "screen.run_learning", N_("learn, or pause")),
+    Key("n", "n", "screen.learn(1)", N_("one step of learning")),
+    Key("b", "b", "screen.learn(-1)", N_("one step back")),
+    Key("r", "r", "screen.reset_learning", N_("forget what was learned")),
+    Key("up,k", "↑ k", "screen.step('key',-1)", N_("the key above")),
+    Key("down,j", "↓ j", "screen.step('key',1)", N_("the key below")),
+    Key("shift+up,K", "⇧↑ K", "screen.step('query',-1)", N_("the row of the token above")),
+    Key("shift+down,J", "⇧↓ J", "screen.step('query',1)", N_("the row of the token below")),
+    Key("left,h", "← h", "screen.paint(-1)", N_("wish less for the key")),
+    Key("right,l", "→ l", "screen.paint(1)", N_("wish more for the key")),
+    Key("enter", "enter", "screen.type_wish", N_("type the wish for the row")),
+    Key("delete,backspace", "del", "screen.drop_wish", N_("take the wish for the row back")),
+    Key("plus,equals_sign", "+", "screen.rate(1)", N_("larger learning rate")),
+    Key("minus", "-", "screen.rate(-1)", N_("smaller learning rate")),
+)
+LEARNING_BINDINGS: list[Binding] = [key.binding() for key in LEARNING_KEYS]
 
 
 class Hint(NamedTuple):
@@ -124,6 +143,7 @@ _ALL = (
     Hint("t", N_("temperature"), "t"),
     Hint("w", N_("projections"), "w"),
     Hint("n", N_("normalizer"), "n"),
+    Hint("6", N_("learn"), "6"),
     Hint("v", N_("vector"), "v"),
     Hint("z", N_("zoom"), "z"),
     Hint("+-", N_("digits"), "plus"),
@@ -149,6 +169,17 @@ DERIVATION = (
     Hint(", .", N_("head"), "full_stop"),
     Hint("c", N_("copy"), "c"),
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
+)
+LEARNING = (
+    Hint("space", N_("run/pause"), "space"),
+    Hint("n", N_("one step"), "n"),
+    Hint("r", N_("reset"), "r"),
+    Hint("↑↓", N_("key"), "down"),
+    Hint("←→", N_("wish"), "right"),
+    Hint("enter", N_("type"), "enter"),
+    Hint("+-", N_("rate"), "plus"),
+    Hint("⇧↑⇧↓", N_("row"), "shift+down"),
+    *(hint for hint in _ALL if hint.key not in ("6", "n", "v", "plus")),
 )
 EDITING = (
     Hint("esc", N_("done"), "escape"),
@@ -177,9 +208,11 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     model = view.request.model
     if not seen:
         return key in ("e", "y", "ctrl+p")
+    if view.pane == "learning" and key in ("space", "n", "r", "plus"):
+        return view.request.learning is not None
     in_matrix = view.pane in ("matrix", "derivation")
     return {
-        "right": model.heads > 1 or in_matrix,
+        "right": model.heads > 1 or in_matrix or view.pane == "learning",
         "full_stop": model.heads > 1,
         "right_square_bracket": model.layers > 1,
         "v": wide or view.pane == "vectors",

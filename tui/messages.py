@@ -21,3 +21,12 @@ class Pressed(Message):
     def __init__(self, key: str) -> None:
         super().__init__()
         self.key = key
+
+
+class Painted(Message):
+    """The person painted how much a key should weigh for the selected query, from 0 to 1."""
+
+    def __init__(self, key: int, weight: float) -> None:
+        super().__init__()
+        self.key = key
+        self.weight = weight

@@ -13,7 +13,7 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 from textual.content import Content
 
 from core.errors import AttnError
-from core.language import _, spoken
+from core.language import N_, _, spoken
 from core.lessons import Lesson, bundled_lessons
 from core.resources import data_path
 from core.text import label, visible
@@ -29,6 +29,10 @@ MASKS = (
     Mask(causal=True),
     *(Mask(window=n) for n in (0, 1, 2, 3, 4, 8, 16)),
     *(Mask(causal=True, window=n) for n in (1, 2, 4, 8)),
+)
+WHOLE_PATTERNS = (  # by how many places each token looks back
+    N_("Wish: every token attends to itself"),
+    N_("Wish: every token attends to the one before it"),
 )
 _MOST_TOKENS = 20  # hits for one search
 
@@ -121,6 +125,9 @@ class ExplorerCommands(Provider):
             run = partial(self._mask, mask)
             name = _("Mask: {mask}").format(mask=mask_in_words(mask))
             yield Command(name, _("which keys a query may attend to"), run)
+        for back, name in enumerate(WHOLE_PATTERNS):
+            run = partial(explorer.wish_whole, back)
+            yield Command(_(name), _("a wish for every row, to be learned"), run)
         for name in PATTERNS:
             title, run = _("Tokenizer: {name}").format(name=name), partial(self._tokenize, name)
             yield Command(title, _("cut the sentence this way"), run)

@@ -164,8 +164,10 @@ def steps_in_words(learning: Learning) -> str:
     return counted("{n:,} step learned", "{n:,} steps learned", count).format(n=count)
 
 
-def honest(learning: Learning) -> str:
+def honest(learning: Learning | None) -> str:
     """What it is that is learned here."""
+    if learning is None:
+        return _("learned weights on one sentence, not language")
     count = sum(len(wish.weights) for wish in learning.wishes)
     return counted(
         "{n} learned weight on one sentence, not language",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from core.errors import AttnError, BudgetError, SettingError
@@ -13,7 +14,8 @@ from core.names import NORMALIZERS, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, trace
 from core.text import visible
 from core.tokenization import open_tokenizer
-from core.types import Mask, Request, Tokens, Trace
+from core.types import Learning, Mask, Request, Tokens, Trace
+from core.wishes import moved
 from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
 from tui.scene import Scene, View, panes
 
@@ -26,6 +28,7 @@ QUICK_CHARACTERS = 20_000
 QUICK_CELLS = 1_000_000
 QUICK_WEIGHTS = 50_000  # of one kind; those of a new model are drawn first
 QUICK_PRODUCTS = 20_000_000
+QUICK_STEPS = 200  # of learning
 
 
 def check_view(view: View, tokens: Tokens) -> None:
@@ -136,6 +139,8 @@ class Explorer:
         if old is None or not _cut_alike(old.request, result.request):
             self.before = None
             self._undo.clear()
+        elif self._undo and goes_on(self._undo[-1], old.request, result.request):
+            pass  # a run counts as one change
         elif old.request != result.request:
             # A large trace is not kept: it would be the third in memory during the next change.
             self.before = old if is_quick(old.request, old.tokens) else None
@@ -192,7 +197,11 @@ class Explorer:
     # Switching: requests for another trace.
 
     def with_text(self, text: str) -> Request:
-        return replace(self.asked, text=text)
+        """An edit; wishes follow their tokens."""
+        request = replace(self.asked, text=text)
+        if request.learning is None:
+            return request
+        return replace(request, learning=_moved_wishes(self.asked, request))
 
     def with_switch(self, **changes: Any) -> Request:
         request = self.asked
@@ -239,13 +248,46 @@ def _cut_alike(one: Request, other: Request) -> bool:
     return (one.text, one.tokenizer, one.as_saved) == (other.text, other.tokenizer, other.as_saved)
 
 
+def goes_on(*requests: Request) -> bool:
+    """Whether each takes up learning where the one before left it."""
+    return all(
+        one.learning is not None
+        and other.learning is not None
+        and one.learning.steps < other.learning.steps
+        and replace(one, learning=replace(one.learning, steps=other.learning.steps)) == other
+        for one, other in pairwise(requests)
+    )
+
+
+def _moved_wishes(before: Request, after: Request) -> Learning | None:
+    """The wishes at the places of their tokens after an edit, as far as those are still there."""
+    if before.learning is None or before.text == after.text:
+        return before.learning
+    try:
+        cut = open_tokenizer(before.tokenizer, before.as_saved).encode
+        old, new = cut(before.text), cut(after.text)
+    except AttnError:  # a blank text: nothing is there any more
+        return None
+    return moved(before.learning, lambda index: follow(old, new, index), len(new))
+
+
 def with_mask(request: Request, mask: Mask) -> Request:
     """The same request under another mask."""
     return replace(request, switches=replace(request.switches, mask=mask))
 
 
+def learns_quickly(request: Request, before: Request | None) -> bool:
+    """Whether learning takes about a frame or less, after what another request has learned."""
+    if request.learning is None:
+        return True
+    taken = 0
+    if before is not None and before.learning is not None and goes_on(before, request):
+        taken = before.learning.steps
+    return request.learning.steps - taken <= QUICK_STEPS
+
+
 def is_quick(request: Request, tokens: Tokens) -> bool:
-    """Whether the trace takes about a frame or less."""
+    """Whether the trace takes about a frame or less; learning comes on top."""
     model, count = request.model, len(tokens)
     weights = model.layers * model.d_model**2
     return (

@@ -25,6 +25,8 @@ from tui.keys import (
     EDITING,
     EDITING_LAST,
     GROUPS,
+    LEARNING,
+    LEARNING_KEYS,
     MATRIX,
 )
 from tui.screens.help import HelpScreen
@@ -61,6 +63,7 @@ VIEW = {
         ("3", {"pane": "matrix"}),
         ("4", {"pane": "vectors"}),
         ("5 d", {"pane": "derivation"}),
+        ("6", {"pane": "learning"}),
         ("space", {"pane": "derivation", "stage": "embedding"}),
         ("b", {"pane": "derivation", "stage": "z"}),
         ("v", {"vector": "v"}),
@@ -238,6 +241,13 @@ BARS = {
     "weights": ((), "weights", BROWSING, BROWSING_LAST, {"undo"}),
     "vectors": ((), "vectors", BROWSING, BROWSING_LAST, {"undo"}),
     "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"undo"}),
+    "learning": (
+        (),
+        "learning",
+        LEARNING,
+        BROWSING_LAST,
+        {"run/pause", "one step", "reset", "rate", "undo"},
+    ),
     "editing": (("e",), "weights", EDITING, EDITING_LAST, set()),
 }
 
@@ -245,7 +255,7 @@ BARS = {
 @pytest.mark.parametrize("bar", BARS)
 async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
     keys, pane, hints, last, idle = BARS[bar]
-    async with open_app(start(pane=pane), (220, 40)) as pilot:
+    async with open_app(start(pane=pane), (260, 40)) as pilot:
         await press(pilot, *keys)
         pressed = []
 
@@ -266,6 +276,8 @@ async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
 
 def test_every_hint_of_the_panes_is_a_key_of_the_table():
     known = {*VIEW, *SWITCHES, *OTHERS}
+    in_learning = {name for key in LEARNING_KEYS for name in key.keys.split(",")}
+    assert {hint[2] for hint in LEARNING} <= known | in_learning
     assert {hint[2] for hint in (*BROWSING, *MATRIX, *BROWSING_LAST)} <= known
 
 

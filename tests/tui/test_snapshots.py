@@ -1,11 +1,13 @@
 """A picture of every view; look at each changed one before accepting it."""
 
+from dataclasses import replace
+
 import pytest
 from textual.widgets import Input
 
 from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
-from core.types import Mask
+from core.types import Learning, Mask, Wish
 from tests.tui.helpers import make_view, settle
 from tui.app import AttnApp
 from tui.lessons import view_at
@@ -168,6 +170,38 @@ def test_derivation_of_a_masked_cell_in_the_light(looks):
     assert looks(view, theme=LIGHT.name)
 
 
+def learning(steps, **fields):
+    wish = Wish(5, ((1, 0.1), (2, 0.3), (3, 0.5)))
+    view = make_view(query=5, key=3, pane="learning", **fields)
+    return replace(view, request=replace(view.request, learning=Learning((wish,), 0, steps)))
+
+
+@pytest.mark.parametrize("size", [(60, 18), COMPACT, USUAL, LARGE])
+def test_learning(looks, size):
+    assert looks(learning(30), size)
+
+
+def test_learning_without_a_wish(looks):
+    assert looks(make_view(query=5, key=3, pane="learning"))
+
+
+def test_learning_that_is_done_in_the_light(looks):
+    assert looks(learning(120), theme=LIGHT.name)
+
+
+def test_learning_without_colours_at_80x24(looks, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert looks(learning(30), COMPACT)
+
+
+def test_typing_a_wish(looks):
+    assert looks(learning(0), COMPACT, keys=("enter", *",5=.5", "enter"))
+
+
+def test_a_learning_rate_that_runs_away(looks):
+    assert looks(learning(20), keys=["plus"] * 4)
+
+
 def test_before_and_after_a_switch(looks):
     assert looks(make_view(query=5, head=1), keys=("s",))
 
@@ -185,3 +219,9 @@ def test_lesson_in_chinese(looks, size, monkeypatch):
     set_language("zh")
     lesson = open_lesson("dot-product")
     assert looks(view_at(lesson, 0), size, lesson=lesson, step=0)
+
+
+def test_the_lesson_about_learning_in_chinese(looks, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    lesson = open_lesson("learning")
+    assert looks(view_at(lesson, 2), COMPACT, lesson=lesson, step=2)

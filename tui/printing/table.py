@@ -147,7 +147,7 @@ def _facts(trace: Trace) -> Iterator[str]:
         facts.append(_("seed {seed}").format(seed=model.seed))
     facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
     facts.append(f"d_model {model.d_model}")
-    if request.learning is not None:
+    if request.learning is not None and request.learning.steps:
         facts.append(honest(request.learning))
     else:
         facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))

@@ -23,17 +23,20 @@ from tui.keys import (
     DERIVATION,
     EDITING,
     EDITING_LAST,
+    LEARNING,
     MATRIX,
     Hint,
     works,
 )
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View
+from tui.screens.learning import LearningScreen
 from tui.screens.lesson import LessonScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.derivation import DerivationPane
+from tui.widgets.learning import LearningPane
 from tui.widgets.lesson import LessonPanel
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
@@ -45,7 +48,7 @@ from tui.widgets.weights import WeightsPane
 
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")
-SIDE = ("vectors",)
+SIDE = ("vectors", "learning")
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
     from tui.printing.derivation import Block
 
 
-class ExplorerScreen(LessonScreen):
+class ExplorerScreen(LessonScreen, LearningScreen):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
@@ -94,6 +97,7 @@ class ExplorerScreen(LessonScreen):
                 yield MatrixPane("matrix")
             with Vertical(id="side"):
                 yield VectorsPane("vectors")
+                yield LearningPane("learning")
             yield DerivationPane("derivation")
         yield Static(id="message")
         yield Static(id="too-small")
@@ -343,7 +347,7 @@ class ExplorerScreen(LessonScreen):
             hints: tuple[Hint, ...] = EDITING
             last = EDITING_LAST
         else:
-            pools = {"matrix": MATRIX, "derivation": DERIVATION}
+            pools = {"matrix": MATRIX, "derivation": DERIVATION, "learning": LEARNING}
             pool = pools.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None
             wide = not self.has_class("-compact")

@@ -13,9 +13,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from core.language import N_, _
-from tui.keys import GROUPS
+from tui.keys import GROUPS, LEARNING_KEYS
 from tui.labels import pad
 
+_IN_LEARNING = N_("In the pane of learning")
 _TWO_COLUMNS = 110  # cells; below, the groups stand one under the other
 READING = (
     (
@@ -33,6 +34,15 @@ READING = (
             "The weights of this model are random numbers from a seed. They show the mechanism"
             " exactly, and no meaning: that one word attends to another here says nothing about"
             " language. A lesson may give its matrices instead; the first line then says so."
+        ),
+    ),
+    (
+        N_("What it learns"),
+        N_(
+            "With wishes for the weights of rows, W_Q and W_K of one head of layer 0 are found by"
+            " gradient descent on the cross-entropy, -Σ wish · ln weight. Real models learn in that"
+            " way too, and it is all that they have in common with this: a few weights learned on"
+            " one sentence are no language."
         ),
     ),
     (
@@ -55,7 +65,7 @@ def keys_content(*titles: str) -> Content:
     parts: list[str | tuple[str, str]] = []
     for title in titles:
         parts.append((f"{_(title)}\n", "bold $accent"))
-        for key in GROUPS[title]:
+        for key in {**GROUPS, _IN_LEARNING: LEARNING_KEYS}[title]:
             parts.append((f"  {pad(key.shown, 8)}", "bold"))
             parts.append(f"{_(key.help)}\n")
         parts.append("\n")
@@ -102,7 +112,7 @@ class HelpScreen(ModalScreen[None]):
             scroll.border_title = _("Help")
             scroll.border_subtitle = _("↑↓ scroll · esc close")
             with Horizontal():
-                yield Static(keys_content("Select", "Change"))
+                yield Static(keys_content("Select", "Change", _IN_LEARNING))
                 yield Static(keys_content("Look", "Program"))
             yield Static(reading_content())
 

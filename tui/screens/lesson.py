@@ -31,7 +31,7 @@ class LessonScreen(TracingScreen):
         def action_focus_pane(self) -> None: ...
 
     def __init__(self, view: View, lesson: Lesson | None, step: int) -> None:
-        super().__init__(view)
+        super().__init__(view)  # of the other parts too
         self.guide = None if lesson is None else _guide(lesson, step)
         self._to_select: dict[str, Any] | None = None  # once the trace on its way is there
 

@@ -12,7 +12,7 @@ from core.errors import AttnError
 from core.runner import trace
 from core.types import Request, Trace
 from tui.scene import View
-from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick
+from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick, learns_quickly
 
 
 class TracingScreen(Screen[None]):
@@ -31,6 +31,10 @@ class TracingScreen(Screen[None]):
     def set_busy(self, busy: bool) -> None:
         """An answer takes more than a moment, or is there; subclasses say so."""
 
+    def keeps(self, request: Request, error: AttnError) -> bool:
+        """Whether a refusal leaves what is shown as it was; subclasses then say why."""
+        return False
+
     def submit(self, request: Request) -> None:
         """Ask for a trace; whatever was asked before is stale from now on."""
         self.generation += 1
@@ -41,7 +45,7 @@ class TracingScreen(Screen[None]):
         prepared = attempt(lambda: self.state.prepare(request))
         if isinstance(prepared, AttnError):
             self._take(request, prepared)
-        elif is_quick(*prepared):
+        elif is_quick(*prepared) and learns_quickly(request, self.state.view.request):
             self._take(request, attempt(lambda: trace(*prepared)))
         else:
             self._run_in_thread(request, lambda: trace(*prepared))
@@ -77,6 +81,8 @@ class TracingScreen(Screen[None]):
         """Put the answer to a request into the state."""
         self.set_busy(False)
         if isinstance(result, AttnError):
+            if self.keeps(request, result):
+                return
             self.state.refuse(request, result)
         else:
             refused = attempt(lambda: self.state.accept(result))

@@ -16,7 +16,15 @@ from tui.choices import PANES
 from tui.keys import Hint
 from tui.labels import clip
 from tui.messages import Pressed, Selected
-from tui.scene import GIVEN, View, model_name, panes, switches_in_words
+from tui.scene import (
+    GIVEN,
+    View,
+    honest,
+    model_name,
+    panes,
+    steps_in_words,
+    switches_in_words,
+)
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
@@ -61,6 +69,9 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
     facts = f"  {seed}{shape}"
     longer = f"  {model_name(model)} · {seed}{shape} · d_model {model.d_model}"
     warnings = list(map(_, (GIVEN,) if model.seed is None else _WARNINGS))
+    learning = view.request.learning
+    if learning is not None and learning.steps:
+        warnings = [honest(learning), _("learned on one sentence"), _("learned: no meaning")]
     for left in (longer, facts):
         for warning in warnings if left is facts else warnings[:1]:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
@@ -91,6 +102,7 @@ def status_line(
         return [(" " + _("computing…"), palette.selected)]
     if view is None:
         return []
+    learning = view.request.learning
     words = [
         _("layer {n}").format(n=view.layer),
         _("head {n}").format(n=view.head),
@@ -99,6 +111,7 @@ def status_line(
             view.request.model.d_head,
             tokens.padding if tokens else frozenset(),
         ),
+        *([] if learning is None else [steps_in_words(learning)]),
         _("no tokens") if tokens is None else counts.tokens(len(tokens)),
     ]
     text = " · ".join(words)
