@@ -19,7 +19,7 @@ from core.names import MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, check_wishes
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import GivenModel, Learning, Mask, ModelSpec, Request, Rows, Switches, Wish
+from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches, Wish
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20
@@ -177,15 +177,8 @@ def read_lesson(path: Path) -> Lesson:
     text, tokenizer = _text(table)
     model = _model(table, name)
     switches = dict(_switches(table)) if table.has("switches") else {}
-    learning = dict(_learning(table)) if table.has("learning") else {}
-    learned = Learning(**{"wishes": (), **learning})
-    request = Request(
-        text,
-        tokenizer,
-        model,
-        Switches(**switches),
-        learning=learned if learned.wishes else None,
-    )
+    request = Request(text, tokenizer, model, Switches(**switches))
+    learning = tuple(_learning(table)) if table.has("learning") else ()
     count = _check_request(table, request)
     limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
     steps = tuple(_step(each, limits) for each in table.tables("steps"))
@@ -194,7 +187,7 @@ def read_lesson(path: Path) -> Lesson:
     expected = table.tables("expected") if table.has("expected") else []
     numbers = tuple(_expected(each, limits, len(steps)) for each in expected)
     table.done("text", "tokens", "tokenizer", "model", "switches", "learning", "expected")
-    lesson = Lesson(name, os.path.abspath(path), title, about, request, steps, numbers)
+    lesson = Lesson(name, os.path.abspath(path), title, about, request, steps, numbers, learning)
     for index in range(len(steps)):
         _check_switched(table, lesson, index)
     return lesson

@@ -86,9 +86,11 @@ class Lesson:
         The file, absolute.
     title, about : Words
     request : Request
-        Before the first step.
+        Before the first step, and before anything is learned.
     steps : tuple of Step
     expected : tuple of Expected
+    learning : tuple of (name, value)
+        Fields of `Learning` before the first step.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Lesson:
     request: Request
     steps: tuple[Step, ...]
     expected: tuple[Expected, ...] = ()
+    learning: tuple[tuple[str, Any], ...] = ()
 
     def request_at(self, step: int) -> Request:
         """The request under the switches of a step, counted from 0; of -1, before the first.
@@ -107,8 +110,7 @@ class Lesson:
         steps = self.steps[: step + 1]
         switches = dict(change for done in steps for change in done.switches)
         learning = dict(change for done in steps for change in done.learning)
-        base = self.request.learning or Learning(())
-        learned = replace(base, **learning)
+        learned = Learning(**{"wishes": (), **dict(self.learning), **learning})
         return replace(
             self.request,
             switches=replace(self.request.switches, **switches),

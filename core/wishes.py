@@ -63,7 +63,7 @@ def read_weights(text: str) -> tuple[tuple[int, float], ...]:
 
 def weights_in_words(wish: Wish) -> str:
     """The weights of a wish, as `read_weights` reads them."""
-    return ",".join(f"{key}={weight!r}" for key, weight in wish.weights)
+    return ",".join(f"{key}={repr(weight).removesuffix('.0')}" for key, weight in wish.weights)
 
 
 def wish_in_words(wish: Wish) -> str:

@@ -158,7 +158,7 @@ class ExplorerCommands(Provider):
         self.explorer.submit(self.explorer.state.with_switch(mask=replace(mask, blocked=blocked)))
 
     def _tokenize(self, name: str) -> None:
-        self.explorer.submit(replace(self.explorer.state.asked, tokenizer=name))
+        self.explorer.submit(self.explorer.state.with_tokenizer(name))
 
     def _theme(self, name: str) -> None:
         self.app.theme = name

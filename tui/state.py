@@ -197,10 +197,13 @@ class Explorer:
     # Switching: requests for another trace.
 
     def with_text(self, text: str) -> Request:
-        """An edit; wishes follow their tokens."""
-        request = replace(self.asked, text=text)
-        if request.learning is None:
-            return request
+        return self._cut_anew(replace(self.asked, text=text))
+
+    def with_tokenizer(self, name: str) -> Request:
+        return self._cut_anew(replace(self.asked, tokenizer=name))
+
+    def _cut_anew(self, request: Request) -> Request:
+        """The request with its wishes where their tokens are now."""
         return replace(request, learning=_moved_wishes(self.asked, request))
 
     def with_switch(self, **changes: Any) -> Request:
@@ -261,11 +264,13 @@ def goes_on(*requests: Request) -> bool:
 
 def _moved_wishes(before: Request, after: Request) -> Learning | None:
     """The wishes at the places of their tokens after an edit, as far as those are still there."""
-    if before.learning is None or before.text == after.text:
+    if before.learning is None or _cut_alike(before, after):
         return before.learning
     try:
-        cut = open_tokenizer(before.tokenizer, before.as_saved).encode
-        old, new = cut(before.text), cut(after.text)
+        old, new = (
+            open_tokenizer(each.tokenizer, each.as_saved).encode(each.text)
+            for each in (before, after)
+        )
     except AttnError:  # a blank text: nothing is there any more
         return None
     return moved(before.learning, lambda index: follow(old, new, index), len(new))

@@ -175,7 +175,7 @@ def test_a_text_alone_opens_the_same_view(text):
                     ),
                 ),
             ),
-            "attn-tui --wish 0:0=0.25,1=0.75 --wish 1:0=1.0 --steps 40 --rate 0.5 --learn-head 2"
+            "attn-tui --wish 0:0=0.25,1=0.75 --wish 1:0=1 --steps 40 --rate 0.5 --learn-head 2"
             " 'a b'",
         ),
     ],

@@ -3,6 +3,7 @@
 import json
 import sys
 import types
+from dataclasses import replace
 
 import pytest
 
@@ -132,6 +133,17 @@ def test_wishes_that_are_given_count(opened):
         cli.main(["lesson", "order", "--head", "2", "--wish", "1:0=1", "--steps", "7"])
     view, _ = opened.pop()
     assert view.request.learning == Learning((Wish(1, ((0, 1.0),)),), 2, 7)
+
+
+def test_the_wishes_of_a_step_stay_with_their_steps_and_can_be_taken_back(opened):
+    for words, expected in (
+        (["--steps", "7"], replace(open_lesson("learning").request_at(2).learning, steps=7)),
+        (["--wish", "none"], None),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(["lesson", "--step", "3", *words, "learning"])
+        view, _ = opened.pop()
+        assert view.request.learning == expected
 
 
 @pytest.mark.parametrize("step", ["0", "8"])

@@ -11,7 +11,7 @@ from core import run
 from core.errors import LessonError
 from core.lessons import bundled_lessons, bundled_paths, found_values, open_lesson
 from core.resources import data_path
-from core.types import Mask
+from core.types import Learning, Mask, Wish
 
 DECIMAL = re.compile(r"-?[0-9]*\.[0-9]+")
 LESSONS = list(bundled_paths())
@@ -105,6 +105,31 @@ def test_steps_build_on_each_other(read):
     assert (switches.mask, switches.temperature, switches.positions) == (Mask(True), 2.0, False)
 
 
+def test_learning_builds_up_from_the_step_with_wishes(read):
+    lesson = read(
+        "[switches]\n",
+        "[learning]\nrate = 0.5\n[switches]\n",
+        "query = 1\n",
+        'query = 1\nlearning = { wishes = ["1:0=0.25", "0:0=1"] }\n',
+        "key = 1\n",
+        "key = 1\nlearning = { steps = 20 }\n",
+    )
+    wishes = (Wish(0, ((0, 1.0),)), Wish(1, ((0, 0.25),)))
+    assert lesson.request_at(-1).learning is None
+    assert lesson.request_at(0).learning == Learning(wishes, rate=0.5)
+    assert lesson.request_at(1).learning == Learning(wishes, steps=20, rate=0.5)
+
+
+def test_the_losses_that_the_lesson_about_learning_names():
+    """0.0001 is the last digit that it prints."""
+    lesson = open_lesson("learning")
+    first, fast = (run(lesson.request_at(step)).history for step in (1, 5))
+    said = [step.say.en for step in lesson.steps]
+    assert f"loss is {first.losses[0]:.4f}" in said[1]
+    assert f"below {first.least:.4f}" in said[1]
+    assert f"rises to {max(fast.losses):.4f}" in said[5]
+
+
 MATRICES = (GOOD[GOOD.index("x = [[1") : GOOD.index("[switches]")], "seed = 1\n")
 FAULTS = [
     (('name = "mine"', ""), "name is missing"),
@@ -142,6 +167,21 @@ FAULTS = [
     (("digits = 0", "digits = 0\nstep = 3"), "expected 1.step is 3, out of range"),
     (("digits = 0", f"digits = {'1' * 5000}"), "a number in it has thousands of digits"),
     (("x = [[1, 0], [0, 1]]", "x = " + "[" * 10**5), "nests too deeply"),
+    (("positions = false", "positions = false\n[learning]\nwishes = 1"), "no list of wishes"),
+    (
+        ("query = 1", 'query = 1\nlearning = { wishes = ["0"] }'),
+        "steps 1.learning.wishes is refused: “” is no wished-for weight",
+    ),
+    (
+        ("query = 1", 'query = 1\nlearning = { wishes = ["0:2=1"] }'),
+        "steps 1 is refused: there is no token 2 to wish for: choose 0 to 1",
+    ),
+    (
+        ("query = 1", 'query = 1\nlearning = { wishes = ["0:1=1"] }'),
+        "steps 2 is refused: query 0 may not attend to key 1",
+    ),
+    (("query = 1", "query = 1\nlearning = { steps = 2001 }"), "steps is 2001, out of range"),
+    (("query = 1", "query = 1\nlearning = { pace = 1 }"), "the keys here are head, rate, steps"),
     (("name = ", "name == "), "cannot be read (Invalid value"),
     (("name = ", "name = \x1b"), "cannot be read ("),
 ]

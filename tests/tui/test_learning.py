@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from core.lessons import open_lesson
 from core.names import MAX_STEPS
 from core.types import Learning, Mask, Wish
 from tests.tui.helpers import (
+    SENTENCE,
     explorer_of,
     find,
     make_view,
@@ -19,8 +21,10 @@ from tests.tui.helpers import (
     settle,
     view_of,
 )
+from tui.app import AttnApp
 from tui.command import command_line
 from tui.learning import RATES
+from tui.lessons import view_at
 from tui.screens.wish import WishScreen
 from tui.widgets.learning import WISHED, LearningPane
 
@@ -34,8 +38,8 @@ def no_clock(monkeypatch):
     monkeypatch.setattr("tui.screens.learning.TICK_SECONDS", 1e6)
 
 
-def start(learning=None, **fields):
-    view = make_view(pane="learning", **{"query": 5, "key": 3, **fields})
+def start(learning=None, text=SENTENCE, **fields):
+    view = make_view(text, **{"pane": "learning", "query": 5, "key": 3, **fields})
     return replace(view, request=replace(view.request, learning=learning))
 
 
@@ -277,9 +281,53 @@ async def test_a_wish_goes_with_its_query():
         assert explorer_of(pilot.app).scene is not None
 
 
+async def test_wishes_follow_their_tokens_into_another_tokenizer():
+    learning = Learning((Wish(1, ((0, 0.25), (1, 0.75))),), steps=3)
+    async with open_app(start(learning, text="我们 x", tokenizer="mixed", query=0, key=0)) as pilot:
+        assert len(explorer_of(pilot.app).scene.tokens) == 3
+        await press(pilot, "ctrl+p", *"tokenizer: spaces", "enter")
+        assert len(explorer_of(pilot.app).scene.tokens) == 2
+        assert learning_of(pilot) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("n", "learning goes through softmax, and the normalizer is linear"),
+        ("w", "Q = K = V = X has no W_Q and W_K that could learn"),
+        ("m", "query 2 may not attend to key 3, which has a wish of 0.5"),
+        ("x", "query 2 may not attend to key 3"),
+    ],
+)
+async def test_a_switch_under_which_nothing_can_be_learned_stays(key, why):
+    learning = Learning((Wish(2, ((3, 0.5),)),), steps=5)
+    async with open_app(start(learning, pane="matrix", query=3)) as pilot:
+        before = view_of(pilot)
+        await press(pilot, key)
+        assert any(why in each.message for each in pilot.app._notifications)
+        assert view_of(pilot) == before
+        await press(pilot, "s", "u")
+        assert view_of(pilot).request == before.request
+
+
+async def test_the_copied_command_of_a_lesson_that_learns():
+    lesson = open_lesson("learning")
+    app = AttnApp(view_at(lesson, 2), lesson=lesson, step=2)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await settle(pilot)
+        copied = []
+        app.copy_to_clipboard = copied.append
+        await press(pilot, "y", "n", "y", "backspace", "y")
+        assert copied == [
+            "attn-tui lesson --step 3 learning",
+            "attn-tui lesson --step 3 --steps 21 learning",
+            "attn-tui lesson --step 3 --wish none learning",
+        ]
+
+
 async def test_every_row_can_be_wished_for():
     async with open_app(start()) as pilot:
-        await press(pilot, "ctrl+p", *"the one before it", "enter", "enter")
+        await press(pilot, "ctrl+p", *"the one before it", "enter")
         wishes = learning_of(pilot).wishes
         assert wishes == tuple(Wish(q, ((max(0, q - 1), 1.0),)) for q in range(6))
         await press(pilot, "n")

@@ -17,7 +17,7 @@ from tui.screens.tracing import TracingScreen
 from tui.widgets.learning import LearningPane
 
 TICK_SECONDS = 0.05
-STEPS_A_TICK = 1
+STEPS_TO_FASTER = 100  # so many steps add one to those of a tick
 
 
 class LearningScreen(TracingScreen):
@@ -99,7 +99,7 @@ class LearningScreen(TracingScreen):
         if elsewhere or learning is None or self.state.asked is not self._wanted:
             self.stop_learning()
         elif self._may_go_on():
-            self._ask(ways.stepped(learning, STEPS_A_TICK))
+            self._ask(ways.stepped(learning, 1 + learning.steps // STEPS_TO_FASTER))
         else:
             self.stop_learning()
 
@@ -111,11 +111,12 @@ class LearningScreen(TracingScreen):
             self._learning_pane.running = False
 
     def keeps(self, request: Request, error: AttnError) -> bool:
-        """What learning asks for and cannot have leaves all as it was."""
-        if request is not self._wanted or self.state.trace is None:
+        """What cannot be learned leaves all as it was, except for an edited sentence."""
+        trace = self.state.trace
+        if trace is None or request.learning is None or request.text != trace.request.text:
             return False
         self.stop_learning()
-        self.state.asked = self.state.trace.request
+        self.state.asked = trace.request
         self._say(error)
         return True
 

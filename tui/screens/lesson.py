@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core import counts
+from core.errors import AttnError
 from core.language import _, spoken
 from core.types import GivenModel, Request
 from tui.scene import View
@@ -76,6 +77,10 @@ class LessonScreen(TracingScreen):
         sentence = self.query_one(Sentence)
         if sentence.true_text != request.text:
             sentence.set_true_text(request.text)
+
+    def keeps(self, request: Request, error: AttnError) -> bool:
+        """A step that cannot be shown is not passed over."""
+        return self._to_select is None and super().keeps(request, error)
 
     def select_of_step(self) -> bool:
         """Select what a step shows, now that its trace is there; whether there was a step."""

@@ -97,8 +97,8 @@ def facts_lines(scene: Scene, palette: Palette, width: int) -> list[Line]:
     learning, history = scene.view.request.learning, scene.trace.history
     if learning is None or history is None:
         text = _(
-            "Wish for the weights of this row: → and ←, or a click on its bar, paint the weight of a"
-            " key; enter types the row. Then space learns it."
+            "Wish for the weights of this row: → and ←, or a click on its bar, paint the weight of"
+            " a key; enter types the row. Then space learns it."
         )
         return [[(line, palette.dim)] for line in wrap(text, width)]
     loss = _("loss {now:.4f} · at best {least:.4f}").format(
