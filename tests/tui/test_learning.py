@@ -371,6 +371,16 @@ async def test_every_size_shows_the_keys_and_the_loss(size):
         find(pilot, "loss 1.2785", PANE)
 
 
+@pytest.mark.parametrize("normalizer", ["linear", "none"])
+async def test_without_softmax_there_is_nothing_to_paint(normalizer):
+    async with open_app(start(switches={"normalizer": normalizer}), (80, 24)) as pilot:
+        assert says(pilot, f"Learning goes through softmax, and the normalizer is {normalizer}")
+        await pilot.click(PANE, offset=(40, 6))
+        await press(pilot, "right")
+        assert learning_of(pilot) is None
+        assert any("through softmax" in each.message for each in pilot.app._notifications)
+
+
 async def test_a_long_sentence_follows_the_key():
     text = " ".join(f"word{i}" for i in range(60))
     view = replace(

@@ -158,6 +158,14 @@ class LearningPane(Pane):
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        normalizer = scene.view.request.switches.normalizer
+        if normalizer != "softmax":
+            self._columns, self._keys = None, range(0)
+            text = _(
+                "Learning goes through softmax, and the normalizer is {name}; n changes it in every"
+                " other pane."
+            ).format(name=normalizer)
+            return [[(line, palette.dim)] for line in wrap(text, width)]
         what = honest(scene.view.request.learning)
         lines: list[Line] = [[(line, palette.dim)] for line in wrap(what, width)]
         room = height - len(lines)
