@@ -185,12 +185,12 @@ def check_learning(request: Request) -> None:
     if not 0 <= learning.head < request.model.heads:
         raise SettingError(
             _("head {head} cannot learn, for there is none").format(head=learning.head),
-            _("choose 0 to {last}").format(last=request.model.heads - 1),
+            _("choose {low} to {high}").format(low=0, high=request.model.heads - 1),
         )
     if not 0 <= learning.steps <= MAX_STEPS:
         raise SettingError(
             _("{steps} steps of learning are out of range").format(steps=learning.steps),
-            _("choose 0 to {last}").format(last=MAX_STEPS),
+            _("choose {low} to {high}").format(low=0, high=MAX_STEPS),
         )
     if not (math.isfinite(learning.rate) and learning.rate > 0):
         raise SettingError(

@@ -303,11 +303,11 @@ def _wishes(part: _Table) -> tuple[Wish, ...]:
     """Wishes as the command line has them."""
     value = part.get("wishes")
     if not isinstance(value, list) or not all(isinstance(wish, str) for wish in value):
-        part.refuse("wishes", "is no list of wishes", 'write it as ["5:3=0.6,2=0.3"]')
+        part.refuse("wishes", _("is no list of wishes"), _('write it as ["5:3=0.6,2=0.3"]'))
     try:
         return tuple(sorted(map(read_wish, value), key=lambda wish: wish.query))
     except SettingError as error:
-        part.refuse("wishes", f"is refused: {error.message}", error.hint)
+        part.refuse("wishes", _is_refused(error), error.hint)
 
 
 def _projections(part: _Table) -> str:

@@ -126,7 +126,7 @@ def _allowed(wish: Wish, mask: BoolArray) -> BoolArray:
         if not 0 <= index < len(mask):
             raise SettingError(
                 _("there is no token {index} to wish for").format(index=index),
-                _("choose 0 to {last}").format(last=len(mask) - 1),
+                _("choose {low} to {high}").format(low=0, high=len(mask) - 1),
             )
     allowed: BoolArray = mask[wish.query]
     if not allowed.any():

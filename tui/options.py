@@ -192,9 +192,7 @@ _LEARNING = (
         type=wish,
         multiple=True,
         metavar="QUERY:KEY=WEIGHT,…",
-        help=N_(
-            "Weights that a row should learn; keys not named share the rest to 1. Repeatable."
-        ),
+        help=N_("Weights that a row should learn; keys not named share the rest to 1. Repeatable."),
     ),
     number("--steps", N_("Steps of gradient descent on W_Q and W_K, towards the wishes.")),
     option("--rate", type=decimal, metavar="X", help=N_("Learning rate, 0.02 if not given.")),

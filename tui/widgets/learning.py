@@ -12,15 +12,14 @@ from textual.reactive import reactive
 from core.language import _
 from core.text import label
 from tui.keys import LEARNING_BINDINGS
-from tui.labels import MASKED, pad, weight, weight_cells
+from tui.labels import MASKED, pad, weight, weight_cells, wrap
 from tui.learning import ending, wished_row
 from tui.messages import Painted
 from tui.plot import plot_lines
 from tui.scene import Scene, honest, steps_in_words
 from tui.theme import Palette, bar
-from tui.widgets.lesson import wrap
 from tui.widgets.lines import Line, line_cells
-from tui.widgets.pane import Pane
+from tui.widgets.pane import Pane, around
 from tui.widgets.weights import label_column
 
 _MARK = 2
@@ -141,20 +140,20 @@ class LearningPane(Pane):
         self.redraw()
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        layer = _("layer {layer}").format(layer=0) if len(scene.trace.layers) > 1 else ""
-        head = _("head {head}").format(head=scene.view.head)
+        places = [_("head {n}").format(n=scene.view.head)]
+        if len(scene.trace.layers) > 1:
+            places.insert(0, _("layer {n}").format(n=0))
         return [
-            (_("Learn"), palette.strong),
-            (f" “{label(scene.query_token)}”", palette.selected),
-            ("".join(f" · {part}" for part in (layer, head) if part), palette.dim),
+            *around(_("Learn {token}"), label(scene.query_token), palette),
+            ("".join(f" · {place}" for place in places), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        facts = [_("running") if self.running else _("full bar 1")]
+        facts = [_("running") if self.running else _("full bar {value:g}").format(value=1)]
         if len(self._keys) < len(scene.tokens):
-            keys = _("keys {first}–{last} of {count}")
+            some = _("keys {first}–{last} of {n:,}")
             first, last = self._keys.start, self._keys.stop - 1
-            facts.append(keys.format(first=first, last=last, count=f"{len(scene.tokens):,}"))
+            facts.append(some.format(first=first, last=last, n=len(scene.tokens)))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
