@@ -375,6 +375,7 @@ async def test_every_size_shows_the_keys_and_the_loss(size):
 async def test_without_softmax_there_is_nothing_to_paint(normalizer):
     async with open_app(start(switches={"normalizer": normalizer}), (80, 24)) as pilot:
         assert says(pilot, f"Learning goes through softmax, and the normalizer is {normalizer}")
+        assert not says(pilot, "keys 0")
         await pilot.click(PANE, offset=(40, 6))
         await press(pilot, "right")
         assert learning_of(pilot) is None

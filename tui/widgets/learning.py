@@ -150,7 +150,7 @@ class LearningPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("running") if self.running else _("full bar {value:g}").format(value=1)]
-        if len(self._keys) < len(scene.tokens):
+        if 0 < len(self._keys) < len(scene.tokens):
             some = _("keys {first}–{last} of {n:,}")
             first, last = self._keys.start, self._keys.stop - 1
             facts.append(some.format(first=first, last=last, n=len(scene.tokens)))
