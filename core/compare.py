@@ -1,63 +1,15 @@
-"""Two texts under one model: which tokens they share, and how far each row of weights moves."""
+"""Another text under the model and the switches of a trace, beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
 
-import numpy as np
-
+from core.comparison import Comparison, align, ranked, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
 from core.language import _
 from core.runner import BUDGET_BYTES, needed_bytes, trace
 from core.tokenization import open_tokenizer
-from core.types import Array, GivenModel, Request, Tokens, Trace
-
-# A token of both texts is (i, j), one of the first text only (i, None), of the other (None, j).
-Pair: TypeAlias = tuple[int | None, int | None]
-Alignment: TypeAlias = tuple[Pair, ...]
-
-
-class HeadChange(NamedTuple):
-    """How far a head moves between two texts, from 0 (not at all)."""
-
-    layer: int
-    head: int
-    change: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Comparison:
-    """A trace beside that of another text under the same model and switches.
-
-    Attributes
-    ----------
-    text : str
-        The other text, as it was asked for.
-    other : Trace
-    alignment : tuple of pairs
-        Every token of both texts, in order.
-    rows : ndarray [layer, head, shared]
-        `row_change` of each query that both texts have, in order.
-    ranking : tuple of HeadChange
-        Every head by the mean of its rows, the largest first; empty where the texts share no token.
-    """
-
-    text: str
-    other: Trace
-    alignment: Alignment
-    rows: Array
-    ranking: tuple[HeadChange, ...]
-
-    @property
-    def shared(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of tokens that both texts have."""
-        return shared_pairs(self.alignment)
-
-    def partner(self, query: int) -> int | None:
-        """Where a token of the first text is in the other; None where it is not."""
-        return dict(self.shared).get(query)
+from core.types import GivenModel, Request, Tokens, Trace
 
 
 def compare(one: Trace, text: str) -> Comparison:
@@ -70,7 +22,7 @@ def compare(one: Trace, text: str) -> Comparison:
     TextError, TokenizerError
         The other text is empty or cannot be cut into tokens.
     SettingError
-        The model's matrices are given, or the numbers are no longer finite.
+        The model's matrices are given, weights were learned, or the numbers are no longer finite.
     BudgetError
         The two traces together would not fit into the budget.
     """
@@ -80,9 +32,9 @@ def compare(one: Trace, text: str) -> Comparison:
     follow = dict(shared_pairs(alignment))
     blocked = frozenset(follow[key] for key in mask.blocked if key in follow)
     switches = replace(one.request.switches, mask=replace(mask, blocked=blocked))
-    other = trace(replace(one.request, text=text, switches=switches), tokens)
+    other = trace(replace(one.request, text=text, switches=switches, learning=None), tokens)
     rows = row_changes(one, other, alignment)
-    return Comparison(text, other, alignment, rows, _ranked(rows))
+    return Comparison(one, other, text, alignment, rows, ranked(rows))
 
 
 def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
@@ -91,6 +43,11 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
         raise SettingError(
             _("given matrices belong to the words of one text"),
             _("compare texts under a seeded model"),
+        )
+    if request.learning is not None and request.learning.steps:
+        raise SettingError(
+            _("the weights were learned on one text"),
+            _("forget what was learned before you compare"),
         )
     if not text.strip():
         raise TextError(_("the text to compare with is empty"), _("type a word or a sentence"))
@@ -108,132 +65,3 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
             _("use shorter texts or a smaller model"),
         )
     return other
-
-
-def align(one: Tokens, other: Tokens) -> Alignment:
-    """Pair the tokens of two texts by a longest common subsequence of their pieces.
-
-    Between two shared tokens, those of `one` come before those of `other`. Exchanging the texts
-    exchanges the pairs and nothing else.
-
-    Parameters
-    ----------
-    one, other : Tokens
-
-    Returns
-    -------
-    tuple of pairs
-        Every index of both once; (i, j) shared, (i, None) and (None, j) not.
-    """
-    left = [token.piece for token in one]
-    right = [token.piece for token in other]
-    pairs: list[Pair] = []
-    before = (0, 0)
-    for i, j in (*_matches(left, right), (len(left), len(right))):
-        pairs += ((k, None) for k in range(before[0], i))
-        pairs += ((None, k) for k in range(before[1], j))
-        pairs.append((i, j))
-        before = i + 1, j + 1
-    return tuple(pairs[:-1])  # the last pair stands for both ends
-
-
-def shared_pairs(alignment: Alignment) -> tuple[tuple[int, int], ...]:
-    """The pairs of tokens that both texts have."""
-    return tuple((i, j) for i, j in alignment if i is not None and j is not None)
-
-
-def row_change(one: Array, other: Array, alignment: Alignment) -> Array:
-    """Total variation distance of two rows of weights: ½ Σ |a − b| over the keys of both texts.
-
-    A key that only one text has counts against a weight of 0. Rows that add up to 1 are between
-    0 (the same weights) and 1 (no weight on a shared key) apart; see Levin and Peres, "Markov
-    chains and mixing times", proposition 4.2.
-
-    Parameters
-    ----------
-    one : ndarray [..., key of the first text]
-    other : ndarray [..., key of the other text]
-    alignment : tuple of pairs
-        Of the keys.
-
-    Returns
-    -------
-    ndarray [...]
-    """
-    pairs = shared_pairs(alignment)
-    mine, theirs = [i for i, _j in pairs], [j for _i, j in pairs]
-    lone = [i for i, j in alignment if i is not None and j is None]
-    lone_other = [j for i, j in alignment if i is None and j is not None]
-    change: Array = np.abs(one[..., mine] - other[..., theirs]).sum(axis=-1)
-    change += np.abs(one[..., lone]).sum(axis=-1) + np.abs(other[..., lone_other]).sum(axis=-1)
-    return change / 2
-
-
-def row_changes(one: Trace, other: Trace, alignment: Alignment) -> Array:
-    """`row_change` of every query that both texts have, in every head: [layer, head, shared]."""
-    pairs = shared_pairs(alignment)
-    mine, theirs = [i for i, _j in pairs], [j for _i, j in pairs]
-    layers = [
-        [  # a head at a time: the rows of all heads would be as large as the trace
-            row_change(a[mine], b[theirs], alignment)
-            for a, b in zip(first.pattern, second.pattern, strict=True)
-        ]
-        for first, second in zip(one.layers, other.layers, strict=True)
-    ]
-    changes = np.array(layers)
-    changes.setflags(write=False)
-    return changes
-
-
-def _ranked(rows: Array) -> tuple[HeadChange, ...]:
-    if not rows.shape[-1]:
-        return ()
-    means = rows.mean(axis=-1).tolist()
-    heads = [HeadChange(i, h, mean) for i, row in enumerate(means) for h, mean in enumerate(row)]
-    return tuple(sorted(heads, key=lambda each: (-each.change, each.layer, each.head)))
-
-
-def _matches(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of a longest common subsequence, in order.
-
-    A common start and a common end always belong to one, so only what is between is searched.
-    """
-    shorter, start, end = min(len(left), len(right)), 0, 0
-    while start < shorter and left[start] == right[start]:
-        start += 1
-    while end < shorter - start and left[-1 - end] == right[-1 - end]:
-        end += 1
-    yield from ((k, k) for k in range(start))
-    middle = _middle(left[start : len(left) - end], right[start : len(right) - end])
-    yield from ((start + i, start + j) for i, j in middle)
-    yield from ((len(left) - k, len(right) - k) for k in range(end, 0, -1))
-
-
-def _middle(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:
-    lengths = _common_lengths(left, right)
-    i = j = 0
-    while i < len(left) and j < len(right):
-        if left[i] == right[j]:
-            yield i, j
-            i, j = i + 1, j + 1
-        elif (lengths[i + 1, j], right[j]) > (lengths[i, j + 1], left[i]):
-            i += 1  # of two equally good ways, the piece that sorts first is left: in either order
-        else:
-            j += 1
-
-
-def _common_lengths(left: Sequence[str], right: Sequence[str]) -> np.ndarray[Any, Any]:
-    """[i, j]: length of the longest common subsequence of ``left[i:]`` and ``right[j:]``.
-
-    A row at a time: L[i, j] is the largest, over k ≥ j, of L[i+1, k] and of 1 + L[i+1, k+1] where
-    the pieces i and k are equal (Wagner and Fischer 1974, with the step along the row as a
-    running maximum).
-    """
-    numbers = {piece: number for number, piece in enumerate(dict.fromkeys((*left, *right)))}
-    columns = np.array([numbers[piece] for piece in right], dtype=np.int32)
-    lengths = np.zeros((len(left) + 1, len(right) + 1), dtype=np.int32)
-    for i in reversed(range(len(left))):
-        below = lengths[i + 1]
-        taken = below[1:] + (columns == numbers[left[i]])
-        lengths[i, :-1] = np.maximum.accumulate(np.maximum(below[:-1], taken)[::-1])[::-1]
-    return lengths

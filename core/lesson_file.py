@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from core import counts
+from core.compare import compared_tokens
 from core.errors import AttnError, LessonError, SettingError
 from core.language import N_, _
 from core.learning import check_learning
+from core.lesson_numbers import CHANGE
 from core.lessons import Expected, Lesson, Step, Words
 from core.names import MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, check_wishes
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches, Wish
+from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches, Tokens, Wish
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20
@@ -179,15 +181,23 @@ def read_lesson(path: Path) -> Lesson:
     switches = dict(_switches(table)) if table.has("switches") else {}
     request = Request(text, tokenizer, model, Switches(**switches))
     learning = tuple(_learning(table)) if table.has("learning") else ()
-    count = _check_request(table, request)
+    tokens = _check_request(table, request)
+    other = _compared(table, request, tokens) if table.has("compare") else None
+    count = len(tokens)
     limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
-    steps = tuple(_step(each, limits) for each in table.tables("steps"))
+    panes = tuple(pane for pane in PANES if other is not None or pane != "compare")
+    steps = tuple(_step(each, limits, panes) for each in table.tables("steps"))
     if not steps:
         table.refuse("steps", _("is empty"), _("give a lesson one step or more"))
     expected = table.tables("expected") if table.has("expected") else []
-    numbers = tuple(_expected(each, limits, len(steps)) for each in expected)
-    table.done("text", "tokens", "tokenizer", "model", "switches", "learning", "expected")
-    lesson = Lesson(name, os.path.abspath(path), title, about, request, steps, numbers, learning)
+    numbers = tuple(_expected(each, limits, len(steps), other) for each in expected)
+    table.done(
+        "text", "tokens", "tokenizer", "model", "switches", "learning", "compare", "expected"
+    )
+    compare = None if other is None else table.text("compare")
+    lesson = Lesson(
+        name, os.path.abspath(path), title, about, request, steps, numbers, learning, compare
+    )
     for index in range(len(steps)):
         _check_switched(table, lesson, index)
     return lesson
@@ -325,9 +335,9 @@ def _mask(part: _Table) -> Mask:
     return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
 
 
-def _step(table: _Table, limits: dict[str, int]) -> Step:
+def _step(table: _Table, limits: dict[str, int], panes: Sequence[str]) -> Step:
     places: list[tuple[str, str | int]] = []
-    for name, words in (("pane", PANES), ("stage", STAGES)):
+    for name, words in (("pane", panes), ("stage", STAGES)):
         if table.has(name):
             places.append((name, table.one_of(name, words)))
     for name in _COUNTS:
@@ -342,21 +352,26 @@ def _step(table: _Table, limits: dict[str, int]) -> Step:
     return step
 
 
-def _expected(table: _Table, limits: dict[str, int], steps: int) -> Expected:
-    places: dict[str, int] = {}
+def _expected(table: _Table, limits: dict[str, int], steps: int, other: Tokens | None) -> Expected:
+    places: dict[str, Any] = {}
+    arrays = ARRAYS if other is None else (*ARRAYS, CHANGE)
+    if other is not None and table.has("compared") and table.yes_or_no("compared"):
+        places["compared"] = True
+        limits = {**limits, "query": len(other)}
     for name in ("layer", "head", "query"):
         if table.has(name):
             places[name] = table.whole(name, 0, limits[name] - 1)
     if table.has("step"):
         places["step"] = table.whole("step", 1, steps) - 1
-    array, digits = table.one_of("array", ARRAYS), table.whole("digits", 0, MAX_DIGITS)
+    array, digits = table.one_of("array", arrays), table.whole("digits", 0, MAX_DIGITS)
     values = table.rows("values")
-    table.done("layer", "head", "query", "step")
+    optional = ("layer", "head", "query", "step")
+    table.done(*optional, *(() if other is None else ("compared",)))
     return Expected(array, values, digits, **places)
 
 
-def _check_request(table: _Table, request: Request) -> int:
-    """Check model, switches and tokens against each other; gives the number of tokens."""
+def _check_request(table: _Table, request: Request) -> Tokens:
+    """Check model, switches and tokens against each other; gives the tokens."""
     try:
         check_model(request.model)
     except AttnError as error:
@@ -374,7 +389,18 @@ def _check_request(table: _Table, request: Request) -> int:
             rows=counts.rows(len(request.model.x)), tokens=counts.tokens(len(tokens))
         )
         table.refuse("model.x", fault, _("give each token a row"))
-    return len(tokens)
+    return tokens
+
+
+def _compared(table: _Table, request: Request, tokens: Tokens) -> Tokens:
+    """The tokens of the text to compare with."""
+    try:
+        other = compared_tokens(request, tokens, table.text("compare"))
+    except AttnError as error:
+        table.refuse("compare", _is_refused(error), error.hint)
+    if other.total > MAX_TOKENS:
+        _refuse_many(table, "compare", other.total)
+    return other
 
 
 def _check_switched(table: _Table, lesson: Lesson, index: int) -> None:

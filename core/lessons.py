@@ -13,7 +13,7 @@ from core.errors import LessonError
 from core.language import _
 from core.resources import data_path
 from core.text import visible
-from core.types import Array, Learning, Request, Trace
+from core.types import Learning, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class Expected:
     layer, head : int
     query : int, optional
         Only this row; None is all of them.
+    compared : bool
+        Of the trace of the text that the lesson compares with.
     """
 
     array: str
@@ -73,6 +75,7 @@ class Expected:
     layer: int = 0
     head: int = 0
     query: int | None = None
+    compared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class Lesson:
     expected : tuple of Expected
     learning : tuple of (name, value)
         Fields of `Learning` before the first step.
+    compare : str, optional
+        Another text, to be seen beside that of the request.
     """
 
     name: str
@@ -101,6 +106,7 @@ class Lesson:
     steps: tuple[Step, ...]
     expected: tuple[Expected, ...] = ()
     learning: tuple[tuple[str, Any], ...] = ()
+    compare: str | None = None
 
     def request_at(self, step: int) -> Request:
         """The request under the switches of a step, counted from 0; of -1, before the first.
@@ -143,9 +149,11 @@ def open_lesson(name: str) -> Lesson:
     Raises
     ------
     LessonError
-        There is no such lesson, or its file says something that cannot be.
+        There is no such lesson, or its file says something that cannot be, or promises numbers
+        that are not those computed.
     """
-    from core.lesson_file import read_lesson  # which needs the classes of this module
+    from core.lesson_file import read_lesson  # which need the classes of this module
+    from core.lesson_numbers import check_expected
 
     bundled = bundled_paths()
     if not name:
@@ -156,16 +164,10 @@ def open_lesson(name: str) -> Lesson:
     if name in bundled:
         return read_lesson(bundled[name])
     if os.sep in name or name.endswith(".toml") or os.path.lexists(name):
-        return read_lesson(Path(name))
+        lesson = read_lesson(Path(name))
+        check_expected(lesson)  # tests do it for those of the program
+        return lesson
     raise LessonError(
         _("there is no lesson {name}").format(name=visible(name)[:40]),
         _("choose one of {names}, or the path of a lesson's file").format(names=", ".join(bundled)),
     )
-
-
-def found_values(trace: Trace, expected: Expected) -> Array:
-    """What a trace has where a lesson expects numbers: rows."""
-    array: Array = getattr(trace.layers[expected.layer], expected.array)
-    if array.ndim == 3:
-        array = array[expected.head]
-    return array if expected.query is None else array[expected.query : expected.query + 1]

@@ -4,7 +4,15 @@ from core.language import N_
 
 PROJECTIONS = ("seeded", "identity")
 # What a screen has a pane for, and a lesson can show.
-PANES = (N_("tokens"), N_("weights"), N_("matrix"), N_("vectors"), N_("derivation"), N_("learning"))
+PANES = (
+    N_("tokens"),
+    N_("weights"),
+    N_("matrix"),
+    N_("vectors"),
+    N_("derivation"),
+    N_("learning"),
+    N_("compare"),
+)
 NORMALIZERS = ("softmax", N_("linear"), N_("none"))
 # Of a derivation, in order; each is also the name of its part. "softmax" holds whichever normalizer
 # is switched on.

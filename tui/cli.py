@@ -28,8 +28,10 @@ from tui.options import (
     check,
     check_format,
     choice,
+    compare,
     general,
     number,
+    of_a_lesson,
     output,
     places,
     precision,
@@ -41,8 +43,9 @@ from tui.text_given import LESSON, LESSONS, SHOW, WORKSHEET, one_text, text_to_s
 from tui.usage import Command, option, refusal, take_language
 
 if TYPE_CHECKING:
+    from core.comparison import Comparison
     from core.lessons import Lesson
-    from core.types import Trace
+    from core.types import Tokens, Trace
     from tui.scene import View
 
 NAME = "attn-tui"
@@ -131,7 +134,8 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     ),
 )
 @number("--key", N_("The key of --derive."))
-@option("--lesson", metavar="NAME|PATH", help=N_("A lesson in place of TEXT and its model."))
+@of_a_lesson
+@compare
 @precision
 @shared
 @general
@@ -144,11 +148,8 @@ def show(
     **options: Any,
 ) -> None:
     """Trace the text and write it down."""
-    check_format(format, derive, options["key"])
-    if lesson is None:
-        view, result = _traced(build_view(text_to_show(words), options))
-    else:
-        view, result = _traced(_lesson_to_show(lesson, words, options))
+    check_format(format, derive, options["key"], options["compare"])
+    view, result = _traced(_view_to_show(words, lesson, options))
 
     from tui.printing.show import derivation_lines, formatted
     from tui.printing.table import Part
@@ -158,7 +159,8 @@ def show(
         return
     part = Part(options["layer"], options["head"], options["query"])
     width = _width() if output in (None, "-") else None
-    _write(formatted(result, format, part, view.precision, width), output)
+    compared = None if view.compare is None else _compared(result, view.compare)
+    _write(formatted(result, format, part, view.precision, width, compared), output)
 
 
 @click.command(
@@ -174,12 +176,15 @@ def show(
 @number("--layer", N_("Layer of the row."), 0)
 @number("--head", N_("Head of the row."), 0)
 @number("--query", N_("Token whose row it is."), 0)
+@of_a_lesson
 @precision
 @shared
 @general
-def worksheet(words: tuple[str, ...], output: str | None, **options: Any) -> None:
+def worksheet(
+    words: tuple[str, ...], output: str | None, lesson: str | None, **options: Any
+) -> None:
     """Trace the text and make an exercise of one row."""
-    view, result = _traced(build_view(text_to_show(words), options))
+    view, result = _traced(_view_to_show(words, lesson, options))
 
     from tui.printing.worksheet import worksheet as lines
 
@@ -326,8 +331,10 @@ def _given() -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
 
 
-def _lesson_to_show(name: str, words: tuple[str, ...], options: dict[str, Any]) -> View:
-    """A lesson before its first step, under the switches that are given."""
+def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str, Any]) -> View:
+    """A text, or a lesson before its first step under the switches that are given."""
+    if lesson is None:
+        return build_view(text_to_show(words), options)
     given = _given()
     if words:
         raise click.UsageError(_("a lesson has its own text: leave out the text, or --lesson"))
@@ -342,7 +349,7 @@ def _lesson_to_show(name: str, words: tuple[str, ...], options: dict[str, Any]) 
     from core.lessons import open_lesson
     from tui.lessons import changed, view_at
 
-    return changed(view_at(open_lesson(name), -1), options, given)
+    return changed(view_at(open_lesson(lesson), -1), options, given)
 
 
 def _traced(view: View) -> tuple[View, Trace]:
@@ -350,13 +357,28 @@ def _traced(view: View) -> tuple[View, Trace]:
     tokens = check(view)
 
     from core.runner import trace
-    from core.text import visible
 
     result = trace(view.request, tokens)
+    _note(tokens)
+    return view, result
+
+
+def _compared(result: Trace, text: str) -> Comparison:
+    """A trace beside that of another text."""
+    from core.compare import compare
+
+    compared = compare(result, text)
+    _note(compared.other.tokens)
+    return compared
+
+
+def _note(tokens: Tokens) -> None:
+    """Notes about a text go to error output."""
+    from core.text import visible
+
     for notice in tokens.notices:
         note = _("note: {notice}").format(notice=visible(notice))
         click.echo(f"{NAME}: {note}", err=True)
-    return view, result
 
 
 def _write(lines: Iterable[str], output: str | None) -> None:

@@ -17,7 +17,7 @@ from core.tokenization import PATTERNS
 from core.types import Learning, Mask
 from core.wishes import wish_in_words
 from tui.lessons import Guide
-from tui.options import NO_WISH
+from tui.options import NO_WISH, PLACES
 from tui.scene import View
 
 NAME = "attn-tui"
@@ -38,16 +38,15 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
     TextError
         The text or the tokenizer's name holds a NUL, which no command line can carry.
     """
-    if guide is not None and (guide.given or guide.owns(view.request)):
+    if view.compare is not None:
+        view = replace(view, compare=_writable(view.compare))
+    if guide is not None and (guide.given or guide.owns(view)):
         words = [NAME, "lesson", *_steps(guide), *_changes(_seen(view, guide.view))]
         if theme is not None:
             words += ["--theme", _quoted(theme)]
         return " ".join([*words, _quoted(_name(guide.lesson))])
-    text = re.sub("[\ud800-\udfff]", "\ufffd", view.request.text)
-    if "\0" in text + view.request.tokenizer:
-        raise TextError(
-            _("no command line can carry a NUL character"), _("take it out of the text")
-        )
+    text = _writable(view.request.text)
+    _writable(view.request.tokenizer)
     words = [NAME, *_changes(_fields(_anywhere(view), View()))]
     if theme is not None:
         words += ["--theme", _quoted(theme)]
@@ -56,6 +55,15 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
             words.append("--")
         words.append(_quoted(text))
     return " ".join(words)
+
+
+def _writable(text: str) -> str:
+    """A text as a command line can carry it."""
+    if "\0" in text:
+        raise TextError(
+            _("no command line can carry a NUL character"), _("take it out of the text")
+        )
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def _anywhere(view: View) -> View:
@@ -106,7 +114,7 @@ def _seen(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):
         yield _option(name), getattr(switches, name), getattr(usual_switches, name)
     yield from _learning(view, plain)
-    for name in ("layer", "head", "query", "key", "pane", "vector", "zoom", "stage", "precision"):
+    for name in PLACES:
         yield _option(name), getattr(view, name), getattr(plain, name)
 
 

@@ -62,6 +62,7 @@ LOOK = (
     Key("4", "4", "pane('vectors')", N_("vectors of the query")),
     Key("5,d", "5 d", "pane('derivation')", N_("derivation: every number by hand")),
     Key("6", "6", "pane('learning')", N_("learning: wish for weights, see them come")),
+    Key("8", "8", "pane('compare')", N_("compare: what another text changes")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
     Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
@@ -77,6 +78,7 @@ LOOK = (
 )
 CHANGE = (
     Key("e,i", "e i", "edit", N_("edit the sentence")),
+    Key("o", "o", "other", N_("compare: edit the other text")),
     Key("escape", "esc", "focus_pane", N_("leave the sentence, back to the panes")),
     Key("m", "m", "mask", N_("mask: none, causal, window")),
     Key("x", "x", "block", N_("block the query's token as a key, or free it")),
@@ -123,6 +125,11 @@ LEARNING_KEYS = (
 LEARNING_BINDINGS: list[Binding] = [key.binding() for key in LEARNING_KEYS]
 
 
+def pane_key(pane: str) -> str:
+    """The key that shows a pane."""
+    return next(key.keys[0] for key in LOOK if key.action == f"pane('{pane}')")
+
+
 class Hint(NamedTuple):
     """What the footer says: keys and a word, and the key that a click presses."""
 
@@ -151,6 +158,7 @@ _ALL = (
     Hint("u", N_("undo"), "u"),
     Hint("y", N_("copy"), "y"),
     Hint("^p", N_("palette"), "ctrl+p"),
+    Hint("o", N_("compare"), "o"),
 )
 BROWSING = (Hint("↑↓", N_("token"), "down"), Hint("←→", N_("head"), "right"), *_ALL)
 MATRIX = (
@@ -168,7 +176,14 @@ DERIVATION = (
     Hint("←→", N_("key"), "right"),
     Hint(", .", N_("head"), "full_stop"),
     Hint("c", N_("copy"), "c"),
-    *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y")),
+    *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y", "o")),
+)
+COMPARE = (
+    Hint("↑↓", N_("token"), "down"),
+    Hint("←→", N_("by change"), "right"),
+    Hint(", .", N_("head"), "full_stop"),
+    Hint("o", N_("other text"), "o"),
+    *(hint for hint in _ALL if hint.key not in ("o", "v", "z")),
 )
 LEARNING = (
     Hint("space", N_("run/pause"), "space"),

@@ -9,6 +9,7 @@ from rich.cells import cell_len, split_graphemes
 
 ELLIPSIS = "…"
 MASKED = "–"
+ONLY_THIS, ONLY_OTHER = "-", "+"  # tokens of one of two texts, as in a list of changes
 # What stays together in a line: a word, or one Chinese character, with the marks around it.
 _WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _OPENING, _CLOSING = "（「『“《", "，。、；：？！）」』”》"

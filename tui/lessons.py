@@ -17,7 +17,7 @@ from tui.scene import View
 def view_at(lesson: Lesson, step: int) -> View:
     """What a step shows, counted from 0; of -1, what the lesson starts from."""
     places: dict[str, Any] = lesson.places_at(step)
-    return replace(View(lesson.request_at(step)), **places)
+    return replace(View(lesson.request_at(step)), compare=lesson.compare, **places)
 
 
 def changed(view: View, options: dict[str, Any], given: Collection[str]) -> View:
@@ -102,7 +102,9 @@ class Guide:
         moved, self.step = step != self.step, step
         return moved
 
-    def owns(self, request: Request) -> bool:
-        """Whether a request differs from the lesson's in nothing but switches and learning."""
-        own = self.lesson.request
-        return replace(request, switches=own.switches, learning=own.learning) == own
+    def owns(self, view: View) -> bool:
+        """Whether a view is the lesson's but for switches, learning, places and another text."""
+        request, own = view.request, self.lesson.request
+        stopped = view.compare is None and self.lesson.compare is not None
+        alike = replace(request, switches=own.switches, learning=own.learning) == own
+        return alike and not stopped

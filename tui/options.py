@@ -30,7 +30,19 @@ if TYPE_CHECKING:
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
-PLACES = ("layer", "head", "query", "key", "precision", "pane", "vector", "zoom", "stage")
+# In the order of the copied command.
+PLACES = (
+    "layer",
+    "head",
+    "query",
+    "key",
+    "pane",
+    "vector",
+    "zoom",
+    "stage",
+    "compare",
+    "precision",
+)
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
@@ -202,6 +214,15 @@ _LEARNING = (
 precision = number("--precision", N_("Digits after the point, 1 to 12."), DEFAULT_PRECISION)
 
 
+compare = option(
+    "--compare",
+    metavar="TEXT",
+    type=click.UNPROCESSED,
+    help=N_("Another text, run in the same way and shown beside the first."),
+)
+of_a_lesson = option(
+    "--lesson", metavar="NAME|PATH", help=N_("A lesson in place of TEXT and its model.")
+)
 output = option(
     "--output",
     metavar="FILE",
@@ -221,6 +242,7 @@ _PLACES = (
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
     ),
     choice("--stage", N_("Last stage that the derivation shows."), STAGES, STAGES[-1]),
+    compare,
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
 )
@@ -270,8 +292,12 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decora
     return command
 
 
-def check_format(form: str, derive: bool, key: int | None) -> None:
+def check_format(form: str, derive: bool, key: int | None, compare: str | None) -> None:
     """Raise UsageError for options of ``show`` that do not go together."""
+    if derive and compare is not None:
+        raise click.UsageError(
+            _("--derive works out one text: leave out --compare, or leave out --derive")
+        )
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -386,11 +412,22 @@ def check(view: View) -> Tokens:
     AttnError
         The view is refused.
     """
+    from core.errors import SettingError
     from core.runner import check_blocked, check_wishes
+    from tui.scene import panes
     from tui.state import Explorer, check_view
 
     request, tokens = Explorer(view).prepare(view.request)
     check_view(view, tokens)
+    if view.pane not in panes(view):
+        raise SettingError(
+            _("pane {pane} has nothing to show").format(pane=view.pane),
+            _("give another text with --compare"),
+        )
+    if view.compare is not None:
+        from core.compare import compared_tokens
+
+        compared_tokens(request, tokens, view.compare)
     check_blocked(request.switches.mask, len(tokens))
     check_wishes(request, tokens)
     return tokens

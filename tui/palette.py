@@ -19,9 +19,8 @@ from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
 from core.types import Mask
-from tui.choices import PANES
 from tui.keys import CHANGE, LOOK, PROGRAM
-from tui.scene import mask_in_words
+from tui.scene import mask_in_words, panes
 from tui.screens.explorer import ExplorerScreen
 
 MASKS = (
@@ -110,7 +109,9 @@ class ExplorerCommands(Provider):
             yield Command(name, lesson.about.of(spoken()), run)
         if explorer.guide is not None:
             yield Command(_("Leave the lesson"), _("explore on"), explorer.leave_lesson)
-        for pane in PANES:
+        if explorer.state.view.compare is not None:
+            yield Command(_("Stop comparing"), _("one text again"), explorer.stop_comparing)
+        for pane in panes(explorer.state.view):
             run = partial(explorer.action_pane, pane)
             name = _("Pane: {pane}").format(pane=_(pane))
             yield Command(name, _("show the {pane}").format(pane=_(pane)), run)
@@ -131,6 +132,9 @@ class ExplorerCommands(Provider):
         for name in PATTERNS:
             title, run = _("Tokenizer: {name}").format(name=name), partial(self._tokenize, name)
             yield Command(title, _("cut the sentence this way"), run)
+        for title, text in examples():
+            run = partial(explorer.compare_with, text)
+            yield Command(_("Compare with: {title}").format(title=title), visible(text), run)
         for theme in sorted(self.app.available_themes):
             if not self.app.available_themes[theme].ansi:
                 title, run = _("Theme: {name}").format(name=theme), partial(self._theme, theme)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from core.errors import AttnError
 from core.language import N_, _, counted
 from core.names import PANES, STAGES
 from core.types import (
@@ -20,6 +22,9 @@ from core.types import (
     Trace,
 )
 from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
+
+if TYPE_CHECKING:
+    from core.comparison import Comparison
 
 GIVEN = N_("given matrices")  # said in place of the warning that weights are random
 
@@ -43,6 +48,8 @@ class View:
         Width of a matrix cell, one of `ZOOMS`.
     stage : str
         The last one of `STAGES` that the derivation shows.
+    compare : str, optional
+        Another text, to be seen beside that of the request.
     """
 
     request: Request = Request(EXAMPLE)
@@ -55,11 +62,12 @@ class View:
     vector: str = "attn_out"
     zoom: int = DEFAULT_ZOOM
     stage: str = STAGES[-1]
+    compare: str | None = None
 
 
 def panes(view: View) -> tuple[str, ...]:
     """The panes that have something to show for a view, in the order of their keys."""
-    return PANES
+    return tuple(pane for pane in PANES if pane != "compare" or view.compare is not None)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,11 +80,14 @@ class Scene:
     trace : Trace
     before : Trace, optional
         Of the same tokens, before the last switch was changed.
+    compared : Comparison or AttnError, optional
+        With the other text, or why there is none.
     """
 
     view: View
     trace: Trace
     before: Trace | None = None
+    compared: Comparison | AttnError | None = None
 
     @property
     def tokens(self) -> Tokens:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import AttnError, BudgetError, SettingError
 from core.language import _
@@ -18,6 +18,9 @@ from core.types import Learning, Mask, Request, Tokens, Trace
 from core.wishes import moved
 from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
 from tui.scene import Scene, View, panes
+
+if TYPE_CHECKING:
+    from core.comparison import Comparison
 
 Result = TypeVar("Result")
 
@@ -66,6 +69,14 @@ def follow(before: Tokens, after: Tokens, index: int) -> int | None:
     return len(new) - from_end if from_end <= end else None
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Answer:
+    """What a request gives: a trace, and beside it that of the other text, or why there is none."""
+
+    trace: Trace
+    compared: Comparison | AttnError | None = None
+
+
 class Explorer:
     """The state of one explorer: a view, and its trace once there is one."""
 
@@ -74,6 +85,7 @@ class Explorer:
         self.asked = view.request  # may still be on its way; what is switched next builds on it
         self.trace: Trace | None = None
         self.before: Trace | None = None  # the last switch
+        self.compared: Comparison | AttnError | None = None
         self._undo: list[Request] = []
         self.error: AttnError | None = None
         window = view.request.switches.mask.window
@@ -82,9 +94,11 @@ class Explorer:
 
     @property
     def scene(self) -> Scene | None:
-        return None if self.trace is None else Scene(self.view, self.trace, self.before)
+        return (
+            None if self.trace is None else Scene(self.view, self.trace, self.before, self.compared)
+        )
 
-    # The way of a change: prepare (tokens), is it quick?, trace, accept or refuse.
+    # The way of a change: prepare (tokens), is it quick?, answer, accept or refuse.
 
     def prepare(self, request: Request) -> tuple[Request, Tokens]:
         """Cut the text into tokens; blocked keys follow their tokens.
@@ -108,12 +122,43 @@ class Explorer:
             request = with_mask(request, replace(mask, blocked=kept))
         return request, tokens
 
-    def accept(self, result: Trace) -> None:
+    def is_quick(self, request: Request, tokens: Tokens) -> bool:
+        """Whether the answer takes about a frame or less."""
+        text = self.view.compare
+        if text is None or not is_quick(request, tokens):
+            return is_quick(request, tokens)
+        if len(text) > QUICK_CHARACTERS:
+            return False
+
+        from core.compare import compared_tokens  # most sessions compare nothing
+
+        other = attempt(lambda: compared_tokens(request, tokens, text))
+        return isinstance(other, AttnError) or is_quick(request, other)
+
+    def answer(self, request: Request, tokens: Tokens, text: str | None) -> Answer:
+        """Compute what belongs to a request and to another text; may be called in a thread.
+
+        Raises
+        ------
+        AttnError
+            The request is refused. A refusal of the other text is part of the answer.
+        """
+        shown = self.trace
+        result = shown if shown and shown.request == request else trace(request, tokens)
+        if text is None:
+            return Answer(result)
+
+        from core.compare import compare
+
+        return Answer(result, attempt(lambda: compare(result, text)))
+
+    def accept(self, result: Trace, compared: Comparison | AttnError | None = None) -> None:
         """Take a finished trace; the selection stays on its token, or else at its place."""
         before, tokens = self._tokens, result.tokens
         if before is None:
             check_view(replace(self.view, request=result.request), tokens)
         self._remember(result)
+        self.compared = None if self.view.compare is None else compared
         self.error = None
         self.asked = result.request
         self.trace = result
@@ -157,13 +202,14 @@ class Explorer:
         """Keep the request that was refused, and why; nothing stale stays on screen."""
         self.view = replace(self.view, request=request)
         self.asked = request
-        self.trace = None
+        self.trace = self.compared = None
         self.error = error
 
     def run(self, request: Request) -> None:
         """Do the whole way of a change at once."""
         try:
-            self.accept(trace(*self.prepare(request)))
+            answer = self.answer(*self.prepare(request), self.view.compare)
+            self.accept(answer.trace, answer.compared)
         except AttnError as error:
             self.refuse(request, error)
 
@@ -193,6 +239,14 @@ class Explorer:
         place = values.index(getattr(self.view, name)) + by
         place = max(0, min(place, len(values) - 1)) if name == "zoom" else place % len(values)
         self.select(**{name: values[place]})
+
+    def compare_with(self, text: str | None) -> None:
+        """Choose the other text, or none; what belongs to it comes with the next answer."""
+        self.view = replace(self.view, compare=text)
+        if text is None:
+            self.compared = None
+            if self.view.pane not in panes(self.view):
+                self.view = replace(self.view, pane=View().pane)
 
     # Switching: requests for another trace.
 

@@ -90,6 +90,7 @@ VIEWS = st.builds(
     st.sampled_from(VECTORS),
     st.sampled_from(ZOOMS),
     st.sampled_from(STAGES),
+    st.none() | TEXTS,
 )
 
 
@@ -150,6 +151,7 @@ def test_a_text_alone_opens_the_same_view(text):
             View(Request("x", model=ModelSpec(2, 8, 32, 7)), layer=1, head=3, query=0),
             "attn-tui --d-model 32 --heads 8 --layers 2 --seed 7 --layer 1 --head 3 x",
         ),
+        (View(Request("a"), compare="b c"), "attn-tui --compare 'b c' a"),
         (
             View(
                 Request(
@@ -192,10 +194,13 @@ def test_what_utf_8_cannot_carry_is_replaced_as_in_the_analysis():
     assert not (after.layers[0].pattern != before.layers[0].pattern).any()
 
 
-@pytest.mark.parametrize("request_", [Request("a\0b"), Request("a", "b\0c")])
-def test_nul_is_refused(request_):
+@pytest.mark.parametrize(
+    "changes",
+    [{"request": Request("a\0b")}, {"request": Request("a", "b\0c")}, {"compare": "\0"}],
+)
+def test_nul_is_refused(changes):
     with pytest.raises(TextError, match="NUL"):
-        command_line(replace(View(), request=request_))
+        command_line(replace(View(), **changes))
 
 
 def test_the_path_of_a_tokenizer_becomes_absolute(monkeypatch, tmp_path):

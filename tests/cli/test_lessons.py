@@ -64,6 +64,14 @@ def test_csv_and_derivation():
         assert "this arithmetic equals the trace  ok" in result.stdout.decode()
 
 
+def test_a_worksheet():
+    printed = attn_tui("worksheet", "--lesson", "by-hand", "--query", "1").stdout.decode()
+    assert printed.startswith("# Attention by hand: layer 0, head 0, query 1 爱\n")
+    assert "sum of the row" in printed
+    again = attn_tui("worksheet", "--lesson", "by-hand", "--query", "1", "--no-scale")
+    assert "- scaling by √2: off" in again.stdout.decode()
+
+
 def test_switches_that_are_given_count():
     command = ("show", "--lesson", "order", "--positions", "--mask", "causal", "--block", "1")
     found = json.loads(attn_tui(*command, "--format", "json").stdout)["switches"]
@@ -80,6 +88,10 @@ def test_switches_that_are_given_count():
         (("show", "--lesson", "by-hand", "--d-model", "2"), "--d-model does not go with"),
         (("show", "--lesson", "by-hand", "--query", "3"), "query 3 is out of range"),
         (("show", "--lesson", "/"), "lesson / is a folder"),
+        (("worksheet", "--lesson", "nothing"), "there is no lesson nothing: choose one of"),
+        (("worksheet", "--lesson", "order", "a"), "a lesson has its own text"),
+        (("worksheet", "--lesson", "order", "--layers", "1"), "--layers does not go with --lesson"),
+        (("worksheet", "--lesson", "by-hand", "--query", "3"), "query 3 is out of range"),
         (("show", "--lesson", "mine.toml"), "lesson mine.toml does not exist"),
     ],
 )
@@ -93,6 +105,13 @@ def test_a_teachers_file(tmp_path):
     file.write_text(text.replace("w_q = [[1, 0], [1, 1]]", "w_q = [[1, 0]]"))
     said = sentence(attn_tui("show", "--lesson", str(file)))
     assert f"lesson {file}: model does not fit: w_q has 1 row but x has 2 columns" in said
+    wrong = text.replace("0.0743", "0.075")
+    assert wrong != text
+    file.write_text(wrong)
+    for command in (("show", "--lesson"), ("worksheet", "--lesson")):
+        said = sentence(attn_tui(*command, str(file)))
+        assert f"lesson {file}: expected" in said
+        assert "row 1, column 1 is 0.0750 but pattern is 0.074320 there: correct the number" in said
     file.write_text(text.replace('"by-hand"', '"mine"'))
     assert attn_tui("show", "--lesson", str(file)).stdout.decode().startswith("mine · 1 layer")
 

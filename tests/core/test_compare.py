@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.compare import align, compare, compared_tokens, row_change, row_changes, shared_pairs
+from core.compare import compare, compared_tokens
+from core.comparison import align, row_change, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
 from core.runner import run
 from core.tokenization import open_tokenizer
-from core.types import GivenModel, Mask, ModelSpec, Request, Switches
+from core.types import GivenModel, Learning, Mask, ModelSpec, Request, Switches, Wish
 
 quiet = settings(derandomize=True, deadline=None, max_examples=150)
 words = st.lists(st.sampled_from("abcd"), min_size=1, max_size=7)
@@ -168,6 +169,16 @@ def test_given_matrices_belong_to_one_text():
     first = run(Request("a", "spaces", GivenModel("given", rows, rows, rows, rows)))
     with pytest.raises(SettingError, match="given matrices belong to the words of one text"):
         compare(first, "b")
+
+
+def test_learned_weights_belong_to_one_text():
+    learning = Learning((Wish(0, ((1, 0.9),)),))
+    request = Request("a b", "spaces", learning=learning)
+    found = compare(run(request), "a c")
+    assert found.other.request == Request("a c", "spaces")
+    learned = run(replace(request, learning=replace(learning, steps=3)))
+    with pytest.raises(SettingError, match="the weights were learned on one text: forget what was"):
+        compare(learned, "a c")
 
 
 def test_two_texts_share_the_budget():

@@ -4,12 +4,13 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core import run
+from core.compare import compare
 from core.errors import LessonError
-from core.lessons import bundled_lessons, bundled_paths, found_values, open_lesson
+from core.lesson_numbers import check_expected
+from core.lessons import bundled_lessons, bundled_paths, open_lesson
 from core.resources import data_path
 from core.types import Learning, Mask, Wish
 
@@ -67,11 +68,29 @@ def read(tmp_path):
 def test_expected_values(name):
     lesson = open_lesson(name)
     assert lesson.expected
-    for expected in lesson.expected:
-        found = found_values(run(lesson.request_at(expected.step)), expected)
-        assert found.shape == np.shape(expected.values)
-        half = 0.5 * 10.0**-expected.digits
-        assert np.abs(found - expected.values).max() <= half * (1 + 1e-9), expected
+    check_expected(lesson)
+
+
+def test_the_changes_that_a_lesson_names():
+    """What is said of rows, and the factor that all of a row keep."""
+    lesson = open_lesson("what-matters")
+    for step, head, query, change, new, factor in (
+        (1, 0, 19, 0.365, 0.355, None),
+        (2, 3, 6, 0.332, 0.332, 0.698),
+        (4, 0, 19, 0.258, 0.258, 0.769),
+        (5, 0, 6, 0, 0, 1),
+    ):
+        found = compare(run(lesson.request_at(step)), lesson.compare)
+        mine, theirs = found.weights(0, head, query, found.partner(query))
+        assert round(found.change(0, head, query), 3) == change
+        added = [place for place, (i, _j) in enumerate(found.alignment) if i is None]
+        assert len(added) == 9
+        assert round(theirs[added].sum(), 3) == new
+        before = [place for place in range(12) if mine[place]]
+        kept = {round(theirs[place] / mine[place], 3) for place in before}
+        assert kept == {factor} or factor is None
+    assert len(found.shared) == 22
+    assert not found.rows[..., :12].any()
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -182,6 +201,12 @@ FAULTS = [
     ),
     (("query = 1", "query = 1\nlearning = { steps = 2001 }"), "steps is 2001, out of range"),
     (("query = 1", "query = 1\nlearning = { pace = 1 }"), "the keys here are head, rate, steps"),
+    (('tokens = ["a", "b"]', 'tokens = ["a", "b"]\ncompare = "a"'), "compare is refused: given"),
+    (('pane = "matrix"', 'pane = "compare"'), "steps 1.pane is 'compare': choose one of tokens"),
+    (("digits = 0", "digits = 0\ncompared = true"), "expected 1.compared is unknown"),
+    (('array = "dot"', 'array = "change"'), "expected 1.array is 'change'"),
+    (("digits = 0", "digits = 13"), "expected 1.digits is 13, out of range: choose 0 to 12"),
+    (("values = [[1, 0]", "values = [[1, nan]"), "expected 1.values row 0 holds nan"),
     (("name = ", "name == "), "cannot be read (Invalid value"),
     (("name = ", "name = \x1b"), "cannot be read ("),
 ]
@@ -198,8 +223,8 @@ def test_a_bad_file_is_refused(read, changes, fault):
 
 
 def test_a_seeded_model_of_a_wrong_size_is_refused(read):
-    table = MATRICES[0]
-    assert read(table, "heads = 2\n").request.model.heads == 2
+    table, promised = MATRICES[0], GOOD[GOOD.index("[[expected]]") :]
+    assert read(table, "heads = 2\n", promised, "").request.model.heads == 2
     for model, fault in (
         ("heads = 3\n", "model does not fit: 3 heads cannot share d_model 16 evenly"),
         ("layers = 97\n", "model.layers is 97, out of range: choose 1 to 96"),
@@ -208,6 +233,77 @@ def test_a_seeded_model_of_a_wrong_size_is_refused(read):
     ):
         with pytest.raises(LessonError, match=fault):
             read(table, model)
+
+
+NUMBERS = "values = [[1, 0], [0, 1]]"
+MISMATCHES = [
+    ((NUMBERS, "values = [[1, 0], [0, 2]]"), "row 1, column 1 is 2 but dot is 1.00 there"),
+    ((NUMBERS, "values = [[1, 0]]"), "has rows of 2 numbers but dot has 2 of 2"),
+    ((NUMBERS, "values = [[1], [0, 1]]"), "has rows of 1, 2 numbers but dot has 2 of 2"),
+    ((NUMBERS, "values = []"), "has rows of 0 numbers but dot has 2 of 2"),
+    (
+        ("digits = 0", "digits = 2\nstep = 2", NUMBERS, "values = [[1, 0], [0, 1.01]]"),
+        "is 1.01 but",
+    ),
+    (('"dot"', '"pattern"', "digits = 0", "digits = 1"), "column 0 is 1.0 but pattern is 0.670"),
+]
+
+
+@pytest.mark.parametrize(("changes", "fault"), MISMATCHES, ids=[fault for _, fault in MISMATCHES])
+def test_a_promised_number_that_is_not_computed_is_refused(read, changes, fault):
+    with pytest.raises(LessonError) as refused:
+        read(*changes)
+    assert re.search(rf"/mine-0\.toml: expected 1\.values .*{re.escape(fault)}", str(refused.value))
+
+
+def test_half_of_the_last_digit_is_allowed(read):
+    promised = "array = 'pattern'\nstep = 2\ndigits = 3\nvalues = [[1, 0], {}]\n"
+    old = GOOD[GOOD.index('array = "dot"') :]  # the second row is softmax([0, 1 / (2 √2)])
+    assert read(old, promised.format("[0.413, 0.587]")).expected
+    with pytest.raises(LessonError, match=r"column 0 is 0\.412 but pattern is 0\.41252 "):
+        read(old, promised.format("[0.412, 0.588]"))
+
+
+def test_what_cannot_be_computed_names_the_step(read):
+    changes = ("temperature = 2", "temperature = 1e-320", "digits = 0", "digits = 0\nstep = 2")
+    with pytest.raises(LessonError, match="steps 2 cannot be computed: layer 0: attn"):
+        read(*changes)
+
+
+COMPARED = (MATRICES[0], "", 'tokens = ["a", "b"]', 'text = "a b"\ncompare = "a c b"')
+
+
+def test_a_lesson_compares_two_texts(read):
+    promised = GOOD[GOOD.index("[[expected]]") :]
+    found = read(*COMPARED, 'pane = "matrix"', 'pane = "compare"', promised, "")
+    assert (found.compare, found.places_at(0)["pane"]) == ("a c b", "compare")
+    first = run(found.request)
+    compared = compare(first, "a c b")
+    row = [round(x, 3) for x in compared.other.layers[0].pattern[1, 2].tolist()]
+    heads = [round(x, 3) for x in compared.rows[0].mean(axis=-1).tolist()]
+    right = f"""
+[[expected]]
+array = "pattern"
+compared = true
+head = 1
+query = 2
+digits = 3
+values = {row}
+[[expected]]
+array = "change"
+digits = 3
+values = {heads}
+"""
+    assert len(read(*COMPARED, promised, right).expected) == 2
+    for old, new in ((row[0], row[0] + 0.01), (heads[3], heads[3] + 0.01)):
+        with pytest.raises(LessonError, match=r"row 0, column [03] is 0\.[0-9]{3} but"):
+            read(*COMPARED, promised, right.replace(str(old), str(round(new, 3)), 1))
+
+
+def test_a_text_to_compare_with_is_checked(read):
+    for text, fault in ((" ", "compare is no text"), ("a " * 2049, "compare holds 2,049 tokens")):
+        with pytest.raises(LessonError, match=fault):
+            read(MATRICES[0], "", "[model]", f'compare = "{text}"\n[model]')
 
 
 def test_a_lesson_without_steps_is_refused(read):
@@ -230,6 +326,7 @@ def test_too_many_tokens(read, count, fault):
 
 
 def test_paths_that_are_no_file(tmp_path):
+    assert Path("/dev/null").is_char_device()
     pipe = tmp_path / "pipe.toml"
     os.mkfifo(pipe)
     damaged = tmp_path / "damaged.toml"
@@ -237,6 +334,7 @@ def test_paths_that_are_no_file(tmp_path):
     for path, fault in (
         (tmp_path, "is a folder"),
         (pipe, "is no ordinary file"),
+        ("/dev/null", "is no ordinary file"),
         (tmp_path / "none.toml", "does not exist"),
         (damaged, "is not UTF-8"),
         ("a\0b.toml", "cannot be read"),
@@ -251,7 +349,5 @@ def test_the_lesson_in_the_documentation_is_right(tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "lessons.md").read_text()
     file = tmp_path / "mine.toml"
     file.write_text(re.search("```toml\n(.*?)```", text, re.S)[1])
-    lesson = open_lesson(str(file))
-    (expected,) = lesson.expected
-    found = found_values(run(lesson.request_at(expected.step)), expected)
-    assert np.abs(found - expected.values).max() < 0.00005
+    (expected,) = open_lesson(str(file)).expected  # which has compared the numbers
+    assert (expected.array, expected.digits, len(expected.values)) == ("pattern", 4, 3)

@@ -7,7 +7,7 @@ from unicodedata import category
 import pytest
 from rich.cells import cell_len
 
-import tui.screens.tracing as module
+import tui.state as module
 from core.runner import trace
 from core.text import is_unseen
 from core.tokenization import MAX_TOKENS

@@ -7,7 +7,7 @@ from rich.color import Color
 from textual.events import Resize
 from textual.geometry import Size
 
-import tui.screens.tracing as module
+import tui.state as module
 from tests.core.small_tokenizers import bert_tokenizer
 from tests.tui.helpers import (
     HOSTILE,

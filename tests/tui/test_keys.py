@@ -22,6 +22,7 @@ from tui.keys import (
     BINDINGS,
     BROWSING,
     BROWSING_LAST,
+    COMPARE,
     EDITING,
     EDITING_LAST,
     GROUPS,
@@ -104,6 +105,7 @@ OTHERS = {
         "f1",
     ),
     *("ctrl+p", "q", "ctrl+q"),
+    *("8", "o"),  # of another text, in test_compare.py
     *("greater_than_sign", "less_than_sign"),  # of a lesson
 }
 
@@ -255,7 +257,7 @@ BARS = {
 @pytest.mark.parametrize("bar", BARS)
 async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
     keys, pane, hints, last, idle = BARS[bar]
-    async with open_app(start(pane=pane), (260, 40)) as pilot:
+    async with open_app(start(pane=pane), (280, 40)) as pilot:
         await press(pilot, *keys)
         pressed = []
 
@@ -278,7 +280,7 @@ def test_every_hint_of_the_panes_is_a_key_of_the_table():
     known = {*VIEW, *SWITCHES, *OTHERS}
     in_learning = {name for key in LEARNING_KEYS for name in key.keys.split(",")}
     assert {hint[2] for hint in LEARNING} <= known | in_learning
-    assert {hint[2] for hint in (*BROWSING, *MATRIX, *BROWSING_LAST)} <= known
+    assert {hint[2] for hint in (*BROWSING, *MATRIX, *COMPARE, *BROWSING_LAST)} <= known
 
 
 async def test_a_click_on_a_hint_acts():

@@ -46,7 +46,8 @@ async def test_everything_is_there_before_a_search():
     async with open_app(make_view(model=MODEL)) as pilot:
         names = set(await hits(pilot))
         assert {f"Head {i}" for i in range(12)} | {f"Layer {i}" for i in range(3)} <= names
-        assert {f"Pane: {pane}" for pane in PANES} <= names
+        assert {f"Pane: {pane}" for pane in PANES if pane != "compare"} <= names
+        assert "Pane: compare" not in names
         assert {f"Example: {title}" for title, _ in examples()} <= names
         assert {f"Tokenizer: {name}" for name in ("mixed", "chars", "spaces")} <= names
         assert {"Theme: attn-dark", "Theme: attn-light", "Theme: nord"} <= names

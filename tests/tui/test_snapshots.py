@@ -206,6 +206,33 @@ def test_before_and_after_a_switch(looks):
     assert looks(make_view(query=5, head=1), keys=("s",))
 
 
+OTHER = "The cat drank sour milk"
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_compare(looks, size):
+    assert looks(make_view(query=2, head=1, key=3, compare=OTHER, pane="compare"), size)
+
+
+def test_compare_a_token_that_only_this_text_has(looks):
+    assert looks(make_view(query=1, compare=OTHER, pane="compare"), COMPACT)
+
+
+def test_compare_three_layers_in_the_light(looks):
+    model = {"layers": 3, "heads": 12, "d_model": 48}
+    view = make_view(query=2, key=3, layer=1, head=5, compare=OTHER, model=model)
+    assert looks(view, keys=("8",), theme=LIGHT.name)
+
+
+def test_compare_without_colours(looks, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert looks(make_view(query=2, head=1, compare=OTHER, pane="compare"), COMPACT)
+
+
+def test_edit_the_other_text(looks):
+    assert looks(make_view(query=2), COMPACT, keys=("o", " ", "n", "o", "w"))
+
+
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("name", bundled_paths())
 def test_lesson(looks, name, end):
@@ -225,3 +252,10 @@ def test_the_lesson_about_learning_in_chinese(looks, monkeypatch):
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     lesson = open_lesson("learning")
     assert looks(view_at(lesson, 2), COMPACT, lesson=lesson, step=2)
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_compare_in_a_chinese_lesson(looks, size):
+    set_language("zh")
+    lesson = open_lesson("what-matters")
+    assert looks(view_at(lesson, 1), size, lesson=lesson, step=1)

@@ -175,7 +175,7 @@ def test_digits_are_clamped():
 
 @pytest.mark.parametrize(("name", "values"), [("pane", PANES), ("vector", VECTORS)])
 def test_panes_and_vectors_go_round(name, values):
-    made = explorer()
+    made = explorer(compare="a b")
     first = getattr(made.view, name)
     seen = []
     for _ in values:

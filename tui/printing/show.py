@@ -16,10 +16,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from core.comparison import Comparison
 from core.errors import AttnError
 from core.language import N_, _
 from core.text import is_unseen, label
-from core.types import Array, BoolArray, LayerTrace, Request, Trace
+from core.types import Array, BoolArray, LayerTrace, Request, Token, Trace
+from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
 from tui.scene import Scene, View
@@ -35,7 +37,12 @@ class OutputError(AttnError):
 
 
 def formatted(
-    trace: Trace, form: str, part: Part, precision: int, width: int | None
+    trace: Trace,
+    form: str,
+    part: Part,
+    precision: int,
+    width: int | None,
+    compared: Comparison | None = None,
 ) -> Iterator[str]:
     """Lines of one of the formats ``table``, ``json`` and ``csv``.
 
@@ -49,11 +56,15 @@ def formatted(
         Digits after the point, in a table; the others give every digit.
     width : int or None
         Cells of a line of a table, None when it is not to be folded.
+    compared : Comparison, optional
+        With another text.
     """
     if form == "json":
-        return json_lines(trace, part)
+        return json_lines(trace, part, compared)
     if form == "csv":
-        return csv_lines(trace, part)
+        return csv_lines(trace, part) if compared is None else compared_csv(compared, part, COLUMNS)
+    if compared is not None:
+        return compared_lines(compared, part, precision, width)
     return table_lines(trace, part, precision, width)
 
 
@@ -63,7 +74,7 @@ def derivation_lines(trace: Trace, view: View, form: str) -> Iterator[str]:
     return as_markdown(blocks) if form == "markdown" else as_text(blocks)
 
 
-def json_lines(trace: Trace, part: Part) -> Iterator[str]:
+def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> Iterator[str]:
     """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
     head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in _json_head(trace))
     yield f"{{{head},"
@@ -74,7 +85,10 @@ def json_lines(trace: Trace, part: Part) -> Iterator[str]:
     for layer in layers:
         yield from _json_layer(trace, layer, part)
         yield "]}," if layer != layers[-1] else "]}"
-    yield "]}"
+    if compared is None:
+        yield "]}"
+    else:
+        yield f'], "compare": {_json(_json_compare(compared))}}}'
 
 
 def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
@@ -211,9 +225,23 @@ def _projections(request: Request) -> str:
     return "given" if given and name == "seeded" else name
 
 
-def _json_token(token: Any) -> str:
+def _json_token(token: Token) -> str:
+    return _json(_token_facts(token))
+
+
+def _token_facts(token: Token) -> dict[str, Any]:
     names = ("text", "piece", "id", "start", "end", "special")
-    return _json({name: getattr(token, name) for name in names})
+    return {name: getattr(token, name) for name in names}
+
+
+def _json_compare(compared: Comparison) -> dict[str, Any]:
+    """The other text, which tokens go together, and every head, the most changed first."""
+    return {
+        "text": compared.other.tokens.text,
+        "tokens": [_token_facts(token) for token in compared.other.tokens],
+        "alignment": compared.alignment,
+        "heads": [each._asdict() for each in compared.ranking],
+    }
 
 
 def _json_layer(trace: Trace, layer: int, part: Part) -> Iterator[str]:

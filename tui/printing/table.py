@@ -58,8 +58,8 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
     str
         Lines without their line breaks.
     """
-    yield from _facts(trace)
-    names = _names(trace.tokens)
+    yield from facts(trace)
+    names = token_names(trace.tokens)
     for layer in part.layers(trace):
         if part.query is not None:
             yield from _query_table(trace, names, layer, part, precision, width)
@@ -72,7 +72,7 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             rows = PatternRows(
                 trace.layers[layer].pattern[head], trace.mask, names.columns, precision
             )
-            yield from _folded(names, rows, width)
+            yield from folded(names, rows, width)
 
 
 class PatternRows:
@@ -139,7 +139,8 @@ def _one_or_all(index: int | None, count: int) -> Sequence[int]:
     return range(count) if index is None else (index,)
 
 
-def _facts(trace: Trace) -> Iterator[str]:
+def facts(trace: Trace) -> Iterator[str]:
+    """Model, switches and tokens, a line each."""
     model, request = trace.request.model, trace.request
     seeded = model.seed is not None
     facts = [model_name(model)]
@@ -168,7 +169,8 @@ class Names:
     rows: list[str]
 
 
-def _names(tokens: Tokens) -> Names:
+def token_names(tokens: Tokens) -> Names:
+    """The names of tokens over columns and beside rows."""
     labels = [clip(label(token), HEADER_CELLS) for token in tokens]
     digits = len(str(len(tokens) - 1))
     return Names(
@@ -177,7 +179,7 @@ def _names(tokens: Tokens) -> Names:
     )
 
 
-def _folded(names: Names, rows: Rows, width: int | None) -> Iterator[str]:
+def folded(names: Names, rows: Rows, width: int | None) -> Iterator[str]:
     """Blocks of columns, each with its header and its row names."""
     aside = max(map(cell_len, names.rows))
     aligned = [pad(name, aside) for name in names.rows]
@@ -228,7 +230,7 @@ def _query_table(
     yield said.format(layer=layer, query=names.columns[query]) + masked
     columns = [_("head {n}").format(n=head) for head in heads]
     cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
-    yield from _folded(Names(columns, names.rows), TextRows(columns, cells), width)
+    yield from folded(Names(columns, names.rows), TextRows(columns, cells), width)
     yield ""
     yield from _vector("attn_out", trace.layers[layer].attn_out[query], precision, width)
 
@@ -237,4 +239,4 @@ def _vector(name: str, vector: Array, precision: int, width: int | None) -> Iter
     """A vector as a table of one row, its dimensions across."""
     columns = [_("dim {n}").format(n=0), *map(str, range(1, len(vector)))]
     cells = [signed(value, precision) for value in vector.tolist()]
-    yield from _folded(Names(columns, [name]), TextRows(columns, [cells]), width)
+    yield from folded(Names(columns, [name]), TextRows(columns, [cells]), width)

@@ -20,6 +20,7 @@ from tui.keys import (
     BINDINGS,
     BROWSING,
     BROWSING_LAST,
+    COMPARE,
     DERIVATION,
     EDITING,
     EDITING_LAST,
@@ -29,12 +30,13 @@ from tui.keys import (
     works,
 )
 from tui.messages import Pressed, Selected
-from tui.scene import Scene, View
+from tui.scene import Scene, View, panes
+from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
-from tui.screens.lesson import LessonScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import DARK, Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
+from tui.widgets.compare import ComparePane
 from tui.widgets.derivation import DerivationPane
 from tui.widgets.learning import LearningPane
 from tui.widgets.lesson import LessonPanel
@@ -48,7 +50,7 @@ from tui.widgets.weights import WeightsPane
 
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")
-SIDE = ("vectors", "learning")
+SIDE = ("vectors", "learning", "compare")
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from tui.printing.derivation import Block
 
 
-class ExplorerScreen(LessonScreen, LearningScreen):
+class ExplorerScreen(CompareScreen, LearningScreen):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
@@ -68,7 +70,7 @@ class ExplorerScreen(LessonScreen, LearningScreen):
     def __init__(
         self, view: View, palette: Palette, lesson: Lesson | None = None, step: int = 0
     ) -> None:
-        super().__init__(view, lesson, step)
+        super().__init__(view, lesson, step, SIDE[0])
         self._compositor = SpansCompositor()
         self.palette = palette
         self._burst: Timer | None = None
@@ -77,7 +79,6 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         self._notices = ""
         self._lines: list[Lines] = []
         self._panes: list[Pane] = []
-        self._side = SIDE[0]
 
     @property
     def scene(self) -> Scene | None:
@@ -98,6 +99,7 @@ class ExplorerScreen(LessonScreen, LearningScreen):
             with Vertical(id="side"):
                 yield VectorsPane("vectors")
                 yield LearningPane("learning")
+                yield ComparePane("compare")
             yield DerivationPane("derivation")
         yield Static(id="message")
         yield Static(id="too-small")
@@ -113,6 +115,7 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.show_lesson()
+        self.show_other(self.state.view.compare)
         self.submit(self.state.view.request)
         self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
         self.action_focus_pane()
@@ -175,7 +178,7 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         text = self.query_one(Sentence).true_text
         if self.restore_sentence():
             return
-        if text != self.state.asked.text:
+        if self.other_edited() or text != self.state.asked.text:
             self.submit(self.state.with_text(text))
 
     @property
@@ -210,8 +213,11 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         self._publish()
 
     def action_sideways(self, by: int) -> None:
-        by_key = self.state.view.pane in ("matrix", "derivation")
-        self.action_step("key" if by_key else "head", by)
+        pane = self.state.view.pane
+        if pane == "compare":
+            self.step_in_ranking(by)
+        else:
+            self.action_step("key" if pane in ("matrix", "derivation") else "head", by)
 
     def action_guess(self) -> None:
         self.action_pane("derivation")
@@ -238,6 +244,9 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         self.action_focus_pane()
 
     def action_pane(self, name: str) -> None:
+        if name not in panes(self.state.view):  # it has something to show once there are two texts
+            self.action_other()
+            return
         self.state.select(pane=name)
         self.action_focus_pane()
 
@@ -324,11 +333,14 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         active = self.state.view.pane
         if active in SIDE:
             self._side = active
+        elif self._side not in panes(self.state.view):
+            self._side = SIDE[0]
         for pane in self._panes:
             pane.set_class(pane.pane == active, "-active")
             pane.set_class(pane.pane == self._side, "-beside")
         self._middle.set_class(active in MIDDLE, "-active")
         self._beside.set_class(active in SIDE, "-active")
+        self._beside.set_class(self._side == "compare", "-compare")
         self.set_class(active == "derivation", "-deriving")
 
     def set_palette(self, palette: Palette) -> None:
@@ -340,6 +352,7 @@ class ExplorerScreen(LessonScreen, LearningScreen):
         self._update_keys()
 
     def on_descendant_blur(self) -> None:
+        self.leave_other()
         self._update_keys()
 
     def _update_keys(self) -> None:
@@ -347,7 +360,12 @@ class ExplorerScreen(LessonScreen, LearningScreen):
             hints: tuple[Hint, ...] = EDITING
             last = EDITING_LAST
         else:
-            pools = {"matrix": MATRIX, "derivation": DERIVATION, "learning": LEARNING}
+            pools = {
+                "matrix": MATRIX,
+                "derivation": DERIVATION,
+                "learning": LEARNING,
+                "compare": COMPARE,
+            }
             pool = pools.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None
             wide = not self.has_class("-compact")

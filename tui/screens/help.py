@@ -54,6 +54,15 @@ READING = (
         ),
     ),
     (
+        N_("Two texts"),
+        N_(
+            "Both are run in the same way; tokens that both have, in the same order, are paired."
+            " change is other − this; - stands before a token that only this text has, + before one"
+            " of the other. ½ Σ |change| is 0 for the same row and 1 where nothing is shared; heads"
+            " are ranked by its mean over the rows that both have."
+        ),
+    ),
+    (
         N_("Several layers"),
         N_("resid_post = LayerNorm(resid_pre + attn_out) enters the next layer. There is no MLP."),
     ),

@@ -30,6 +30,7 @@ class LessonScreen(TracingScreen):
     if TYPE_CHECKING:  # what the explorer itself provides
 
         def action_focus_pane(self) -> None: ...
+        def show_other(self, text: str | None) -> None: ...
 
     def __init__(self, view: View, lesson: Lesson | None, step: int) -> None:
         super().__init__(view)  # of the other parts too
@@ -64,11 +65,15 @@ class LessonScreen(TracingScreen):
             self.submit(Request(text))
 
     def _show_step(self, guide: Guide) -> None:
-        request = guide.view.request
+        request, other = guide.view.request, guide.view.compare
+        again = other == self.state.view.compare
+        self.show_other(other)
         self._to_select = guide.places
         self.show_lesson()
         shown = self.state.trace.request if self.state.trace else None
-        if request == self.state.asked == shown:  # the step moves, and nothing is to be computed
+        if (
+            again and request == self.state.asked == shown
+        ):  # the step moves, and nothing is to be computed
             self.select_of_step()
             self.action_focus_pane()
             return

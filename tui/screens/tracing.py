@@ -9,10 +9,9 @@ from textual.screen import Screen
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
-from core.runner import trace
-from core.types import Request, Trace
+from core.types import Request
 from tui.scene import View
-from tui.state import QUICK_CHARACTERS, Explorer, attempt, is_quick, learns_quickly
+from tui.state import QUICK_CHARACTERS, Answer, Explorer, attempt, learns_quickly
 
 
 class TracingScreen(Screen[None]):
@@ -23,7 +22,7 @@ class TracingScreen(Screen[None]):
         self.state = Explorer(view)
         self.generation = 0
         self._tracing = False
-        self._queued: tuple[int, Request, Callable[[], Trace]] | None = None
+        self._queued: tuple[int, Request, Callable[[], Answer]] | None = None
 
     def answered(self) -> None:
         """The state has a new trace, or a refusal; subclasses show it."""
@@ -39,18 +38,19 @@ class TracingScreen(Screen[None]):
         """Ask for a trace; whatever was asked before is stale from now on."""
         self.generation += 1
         self.state.asked = request
+        state, other = self.state, self.state.view.compare
         if len(request.text) > QUICK_CHARACTERS:
-            self._run_in_thread(request, lambda: trace(*self.state.prepare(request)))
+            self._run_in_thread(request, lambda: state.answer(*state.prepare(request), other))
             return
-        prepared = attempt(lambda: self.state.prepare(request))
+        prepared = attempt(lambda: state.prepare(request))
         if isinstance(prepared, AttnError):
             self._take(request, prepared)
-        elif is_quick(*prepared) and learns_quickly(request, self.state.view.request):
-            self._take(request, attempt(lambda: trace(*prepared)))
+        elif state.is_quick(*prepared) and learns_quickly(request, state.view.request):
+            self._take(request, attempt(lambda: state.answer(*prepared, other)))
         else:
-            self._run_in_thread(request, lambda: trace(*prepared))
+            self._run_in_thread(request, lambda: state.answer(*prepared, other))
 
-    def _run_in_thread(self, request: Request, make: Callable[[], Trace]) -> None:
+    def _run_in_thread(self, request: Request, make: Callable[[], Answer]) -> None:
         """Run, or wait for the run under way: a thread cannot be stopped, and two would need
         the memory of two traces.
         """
@@ -62,13 +62,13 @@ class TracingScreen(Screen[None]):
             self._tracing = True
             self.run_worker(partial(self._work, *job), thread=True, group="trace")
 
-    def _work(self, generation: int, request: Request, make: Callable[[], Trace]) -> None:
+    def _work(self, generation: int, request: Request, make: Callable[[], Answer]) -> None:
         """In a thread: the trace, or why there is none."""
         result = attempt(make)
         if not get_current_worker().is_cancelled:  # the screen is still there
             self.app.call_from_thread(self._arrived, generation, request, result)
 
-    def _arrived(self, generation: int, request: Request, result: Trace | AttnError) -> None:
+    def _arrived(self, generation: int, request: Request, result: Answer | AttnError) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
         self._tracing = False
         waiting, self._queued = self._queued, None
@@ -77,7 +77,7 @@ class TracingScreen(Screen[None]):
         elif waiting is not None and waiting[0] == self.generation:
             self._run_in_thread(*waiting[1:])
 
-    def _take(self, request: Request, result: Trace | AttnError) -> None:
+    def _take(self, request: Request, result: Answer | AttnError) -> None:
         """Put the answer to a request into the state."""
         self.set_busy(False)
         if isinstance(result, AttnError):
@@ -85,7 +85,7 @@ class TracingScreen(Screen[None]):
                 return
             self.state.refuse(request, result)
         else:
-            refused = attempt(lambda: self.state.accept(result))
+            refused = attempt(lambda: self.state.accept(result.trace, result.compared))
             if refused is not None:
                 self.state.refuse(request, refused)
         self.answered()

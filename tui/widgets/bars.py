@@ -13,7 +13,7 @@ from core import counts
 from core.language import N_, _
 from core.types import Tokens
 from tui.choices import PANES
-from tui.keys import Hint
+from tui.keys import Hint, pane_key
 from tui.labels import clip
 from tui.messages import Pressed, Selected
 from tui.scene import (
@@ -150,7 +150,7 @@ def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
         return [
             (
                 pane,
-                f"{'▸' if pane == active else ' '}{PANES.index(pane) + 1}"
+                f"{'▸' if pane == active else ' '}{pane_key(pane)}"
                 f"{f' {_(pane)}' if named or pane == active else ''} ",
             )
             for pane in (PANES if view is None else panes(view))

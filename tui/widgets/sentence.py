@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
 from core.language import _
 from tui.terminal.controls import conceal, draw, reveal
 
 
 class Sentence(TextArea):
-    """The editor of the sentence."""
+    """The editor of the sentence, or of another one below it."""
 
     edits: var[int] = var(0)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, id: str = "sentence") -> None:
         super().__init__(
             conceal(text),
             soft_wrap=True,
@@ -28,7 +30,7 @@ class Sentence(TextArea):
             tab_behavior="focus",
             compact=True,
             placeholder=_("Type a sentence"),
-            id="sentence",
+            id=id,
         )
         self.cursor_blink = False
         self._styled_for: tuple[str, bool] | None = None
@@ -82,3 +84,16 @@ class Sentence(TextArea):
         event.stop()
         result = self.replace(conceal(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
+
+
+class CaptionedLine(Horizontal):
+    """Another sentence below the first, after a word that says what it is for."""
+
+    def __init__(self, caption: str, text: str, *, id: str) -> None:
+        super().__init__(id=f"{id}-line", classes="captioned")
+        self._caption = caption
+        self.sentence = Sentence(text, id=id)
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._caption, markup=False, classes="caption")
+        yield self.sentence
