@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from core.edits import edited, typed_over
 from core.types import Array, BoolArray, LayerTrace, LayerWeights, Mask, Switches
 
 LAYER_NORM_EPSILON = 1e-5
@@ -101,7 +102,12 @@ def layer_norm(x: Array) -> Array:
 
 
 def attend(
-    x: Array, weights: LayerWeights, heads: int, mask: BoolArray, switches: Switches
+    x: Array,
+    weights: LayerWeights,
+    heads: int,
+    mask: BoolArray,
+    switches: Switches,
+    layer: int = 0,
 ) -> LayerTrace:
     """One layer: what enters it, every array on the way, what leaves it.
 
@@ -113,7 +119,9 @@ def attend(
         Divides d_model.
     mask : ndarray [query, key] of bool
     switches : Switches
-        Scaling, temperature and normalizer; the mask is already in `mask`.
+        Scaling, temperature, normalizer and scores typed over; the mask is already in `mask`.
+    layer : int
+        Which one it is, for the scores typed over.
     """
     q = split_heads(x @ weights.w_q, heads)  # [head, pos, d_head]
     k = split_heads(x @ weights.w_k, heads)  # [head, pos, d_head]
@@ -121,6 +129,7 @@ def attend(
 
     dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
     attn_scores = dot / divisor(q.shape[-1], switches)  # [head, query, key]
+    attn_scores = edited(attn_scores, typed_over(switches, "attn_scores", layer))
     if switches.normalizer == "softmax":
         pattern = masked_softmax(attn_scores, mask)  # [head, query, key]
     elif switches.normalizer == "linear":

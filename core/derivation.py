@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from core.types import Array
 
-COMPONENT = 0  # the component of q, k, v and of attn_out that is shown with its terms
-
 Vector = tuple[float, ...]
 
 
@@ -42,11 +40,16 @@ class Positions:
     rows : Pair
         All 0 when positions are off.
     resid_pre : Pair
-        In layer 0 the embedding plus the positional row, later what the layer before gave.
+        In layer 0 the embedding plus the positional row, with what is typed over; later what the
+        layer before gave.
+    typed_query, typed_key : tuple of int
+        Dimensions of resid_pre that are typed over.
     """
 
     rows: Pair
     resid_pre: Pair
+    typed_query: tuple[int, ...] = ()
+    typed_key: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,14 +62,20 @@ class Projection:
         What enters, d_model numbers.
     columns : ndarray [d_model, d_head]
         The head's columns of the matrix.
+    typed : tuple of (row, column)
+        Entries of these columns that are typed over; columns count over all heads.
+    index : int
+        The component that is shown with its terms.
     component : Sum
-        ``x[i] * columns[i, COMPONENT]``
+        ``x[i] * columns[i, index]``
     vector : tuple of float
         ``x @ columns``, d_head numbers.
     """
 
     x: Vector
     columns: Array
+    typed: tuple[tuple[int, ...], ...]
+    index: int
     component: Sum
     vector: Vector
 
@@ -92,13 +101,29 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What q·k is divided by: ``divisor = root * temperature``; the root is 1 when it is off."""
+    """From q·k to scores.
+
+    Attributes
+    ----------
+    root, temperature, divisor : float
+        ``divisor = root * temperature``; the root is 1 when it is off.
+    divided : float
+        q·k of the key by the divisor.
+    score : float
+        The same, or what is typed over it.
+    row : tuple of float
+        The scores of every key.
+    typed : frozenset of int
+        Keys whose score is typed over.
+    """
 
     root: float
     temperature: float
     divisor: float
+    divided: float
     score: float
     row: Vector
+    typed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +204,10 @@ class Output:
         The z of all heads side by side, d_model numbers; those of other heads are the trace's.
     w_o : ndarray [d_model, d_model]
         Row ``h * d_head + i`` meets dimension i of head h.
+    index : int
+        The component of attn_out that is shown with its terms.
     component : Sum
-        ``merged[i] * w_o[i, COMPONENT]``
+        ``merged[i] * w_o[i, index]``
     attn_out : tuple of float
         ``merged @ w_o``, d_model numbers.
     residual : Residual, optional
@@ -189,6 +216,7 @@ class Output:
 
     merged: Vector
     w_o: Array
+    index: int
     component: Sum
     attn_out: Vector
     residual: Residual | None

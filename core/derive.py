@@ -9,14 +9,13 @@ above it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 
 import numpy as np
 
 from core.attention import LAYER_NORM_EPSILON
 from core.derivation import (
-    COMPONENT,
     Check,
     Derivation,
     Dot,
@@ -34,6 +33,7 @@ from core.derivation import (
     Sum,
     Vector,
 )
+from core.edits import typed_over
 from core.errors import SettingError
 from core.language import N_, _
 from core.types import Array, LayerTrace, Switches, Trace
@@ -45,7 +45,9 @@ TOLERANCE = 1e-9  # of 1 + the size of what is added up
 _SCORE_ERROR = 2.0**-48 / TOLERANCE
 
 
-def derive(trace: Trace, layer: int, head: int, query: int, key: int) -> Derivation:
+def derive(
+    trace: Trace, layer: int, head: int, query: int, key: int, component: int = 0
+) -> Derivation:
     """Work out one weight and what becomes of it, by plain arithmetic.
 
     Parameters
@@ -53,6 +55,9 @@ def derive(trace: Trace, layer: int, head: int, query: int, key: int) -> Derivat
     trace : Trace
     layer, head, query, key : int
         Counted from 0.
+    component : int
+        The one of q, k, v and attn_out that is worked out term by term; after the last component
+        of a shorter vector it begins there anew.
 
     Raises
     ------
@@ -74,14 +79,15 @@ def derive(trace: Trace, layer: int, head: int, query: int, key: int) -> Derivat
     arrays = trace.layers[layer]
     embedding = Pair(_floats(trace.embed[query]), _floats(trace.embed[key]))
     positions = _positions(trace, layer, query, key, embedding)
-    projections = _projections(arrays, head, positions.resid_pre)
+    projections = _projections(trace, layer, head, positions.resid_pre, component)
     dot = _dot(arrays, head, query, key)
-    scale = _scale(dot, key, switches)
+    scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
     mask = MaskRow(tuple(trace.mask[query].tolist()))
     weights = _normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
     z = _mix(arrays.v[head], weights.weights)
     last = layer == len(trace.layers) - 1
-    output = _output(arrays, head, query, z.total, None if last else positions.resid_pre.query)
+    resid_pre = None if last else positions.resid_pre.query
+    output = _output(arrays, head, query, z.total, resid_pre, component)
     return Derivation(
         layer=layer,
         head=head,
@@ -122,9 +128,18 @@ def _products(left: Iterable[float], right: Iterable[float]) -> Sum:
     return Sum(terms, _added(terms))
 
 
-def _times(x: Vector, matrix: Array) -> Vector:
-    """Row times matrix."""
-    return tuple(_added(map(mul, x, column)) for column in matrix.T.tolist())
+def _times(x: Vector, matrix: Array, index: int) -> tuple[Sum, Vector]:
+    """Row times matrix: the terms of one component, and all components.
+
+    The others are products and their sums too, but at once: Python takes a tenth of a second for
+    the half million of W_O at d_model 768. NumPy's own matrix product has no part in it, since
+    that made the trace.
+    """
+    component = _products(x, matrix[:, index].tolist())
+    with np.errstate(over="ignore", invalid="ignore"):  # as in the trace
+        sums = (np.array(x)[:, None] * matrix).sum(axis=0).tolist()
+    sums[index] = component.total
+    return component, tuple(sums)
 
 
 def _positions(trace: Trace, layer: int, query: int, key: int, embedding: Pair) -> Positions:
@@ -132,26 +147,35 @@ def _positions(trace: Trace, layer: int, query: int, key: int, embedding: Pair) 
     if layer:
         x = trace.layers[layer].resid_pre
         return Positions(rows, Pair(_floats(x[query]), _floats(x[key])))
-    sums = (
-        tuple(a + b for a, b in zip(one, other, strict=True))
-        for one, other in ((embedding.query, rows.query), (embedding.key, rows.key))
+    typed = typed_over(trace.request.switches, "x")
+
+    def entering(token: int, embedded: Vector, row: Vector) -> Vector:
+        sums = [a + b for a, b in zip(embedded, row, strict=True)]
+        for dim in dims(token):
+            sums[dim] = typed[token, dim]
+        return tuple(sums)
+
+    def dims(token: int) -> tuple[int, ...]:
+        return tuple(sorted(dim for place, dim in typed if place == token))
+
+    resid_pre = Pair(
+        entering(query, embedding.query, rows.query), entering(key, embedding.key, rows.key)
     )
-    return Positions(rows, Pair(*sums))
+    return Positions(rows, resid_pre, dims(query), dims(key))
 
 
-def _projections(arrays: LayerTrace, head: int, x: Pair) -> Projections:
-    d_head = arrays.q.shape[-1]
-    columns = slice(head * d_head, (head + 1) * d_head)
+def _projections(trace: Trace, layer: int, head: int, x: Pair, component: int) -> Projections:
+    weights, d_head = trace.layers[layer].weights, trace.layers[layer].q.shape[-1]
+    columns = range(head * d_head, (head + 1) * d_head)
+    index = component % d_head
 
-    def project(vector: Vector, matrix: Array) -> Projection:
-        part = matrix[:, columns]
-        component = _products(vector, part[:, COMPONENT].tolist())
-        return Projection(vector, part, component, _times(vector, part))
+    def project(vector: Vector, name: str) -> Projection:
+        part = getattr(weights, name)[:, columns.start : columns.stop]
+        places = typed_over(trace.request.switches, name, layer)
+        typed = tuple(sorted(place for place in places if place[1] in columns))
+        return Projection(vector, part, typed, index, *_times(vector, part, index))
 
-    weights = arrays.weights
-    return Projections(
-        project(x.query, weights.w_q), project(x.key, weights.w_k), project(x.key, weights.w_v)
-    )
+    return Projections(project(x.query, "w_q"), project(x.key, "w_k"), project(x.key, "w_v"))
 
 
 def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
@@ -160,11 +184,13 @@ def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
     return Dot(q, tuple(keys[key]), _products(q, keys[key]), row)
 
 
-def _scale(dot: Dot, key: int, switches: Switches) -> Scale:
+def _scale(dot: Dot, key: int, switches: Switches, typed: Mapping[tuple[int, ...], float]) -> Scale:
     root = math.sqrt(len(dot.q)) if switches.scale else 1.0
     divisor = root * switches.temperature
-    row = tuple(value / divisor for value in dot.row)
-    return Scale(root, switches.temperature, divisor, row[key], row)
+    divided = [value / divisor for value in dot.row]
+    row = tuple(typed.get((place,), value) for place, value in enumerate(divided))
+    keys = frozenset(place for (place,) in typed)
+    return Scale(root, switches.temperature, divisor, divided[key], row[key], row, keys)
 
 
 def _normalize(
@@ -193,16 +219,21 @@ def _mix(values: Array, weights: Vector) -> Mix:
 
 
 def _output(
-    arrays: LayerTrace, head: int, query: int, z: Vector, resid_pre: Vector | None
+    arrays: LayerTrace,
+    head: int,
+    query: int,
+    z: Vector,
+    resid_pre: Vector | None,
+    component: int,
 ) -> Output:
     rows = [_floats(row) for row in arrays.z[:, query]]
     rows[head] = z
     merged = tuple(x for row in rows for x in row)
     w_o = arrays.weights.w_o
-    component = _products(merged, w_o[:, COMPONENT].tolist())
-    attn_out = _times(merged, w_o)
+    index = component % w_o.shape[1]
+    terms, attn_out = _times(merged, w_o, index)
     residual = None if resid_pre is None else _add_and_norm(resid_pre, attn_out)
-    return Output(merged, w_o, component, attn_out, residual)
+    return Output(merged, w_o, index, terms, attn_out, residual)
 
 
 def _add_and_norm(resid_pre: Vector, attn_out: Vector) -> Residual:

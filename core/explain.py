@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-from core.types import Array
+from core.attention import divisor
+from core.types import Array, Trace
+from core.weights import own_weights
 
 _STEPS = (1, 1.5, 2, 3, 5, 7, 10)
 
@@ -47,3 +49,13 @@ def norm(vector: Array) -> float:
 def largest(vector: Array) -> float:
     """Largest absolute value of a vector."""
     return float(np.abs(vector).max())
+
+
+def original(trace: Trace, array: str, place: tuple[int, ...]) -> float:
+    """What stands at a place when nothing is typed over there; other edits stay."""
+    if array == "x":
+        return float(trace.embed[place] + trace.pos_embed[place])
+    if array == "attn_scores":
+        dot = trace.layers[place[0]].dot
+        return float(dot[place[1:]] / divisor(trace.request.model.d_head, trace.request.switches))
+    return float(getattr(own_weights(trace.request)[place[0]], array)[place[1:]])

@@ -12,16 +12,27 @@ from typing import Any, NoReturn
 
 from core import counts
 from core.compare import compared_tokens
+from core.edits import check_edits, read_edit, with_edit
 from core.errors import AttnError, LessonError, SettingError
 from core.language import N_, _
 from core.learning import check_learning
 from core.lesson_numbers import CHANGE
 from core.lessons import Expected, Lesson, Step, Words
-from core.names import MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
+from core.names import EDITABLE, MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, check_wishes
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches, Tokens, Wish
+from core.types import (
+    Edit,
+    GivenModel,
+    Mask,
+    ModelSpec,
+    Request,
+    Rows,
+    Switches,
+    Tokens,
+    Wish,
+)
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20
@@ -30,7 +41,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MASK = re.compile(r"(causal)?(\+?window:([0-9]{1,9}))?|none")
 ARRAYS = ("q", "k", "v", "dot", "attn_scores", "pattern", "z", "attn_out", "resid_pre")
 _MATRIX, _WORDS = "[[1, 0], [0, 1]]", '["我", "爱", "你"]'
-_COUNTS = ("layer", "head", "query", "key")
+_COUNTS = ("layer", "head", "query", "key", "dim", "component")
 _NEEDS = N_("see data/lessons for examples")
 
 
@@ -185,6 +196,7 @@ def read_lesson(path: Path) -> Lesson:
     other = _compared(table, request, tokens) if table.has("compare") else None
     count = len(tokens)
     limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
+    limits |= {"dim": model.d_model, "component": max(model.d_model, model.d_head)}
     panes = tuple(pane for pane in PANES if other is not None or pane != "compare")
     steps = tuple(_step(each, limits, panes) for each in table.tables("steps"))
     if not steps:
@@ -199,7 +211,7 @@ def read_lesson(path: Path) -> Lesson:
         name, os.path.abspath(path), title, about, request, steps, numbers, learning, compare
     )
     for index in range(len(steps)):
-        _check_switched(table, lesson, index)
+        _check_switched(table, lesson, index, count)
     return lesson
 
 
@@ -290,6 +302,7 @@ def _switches(table: _Table) -> list[tuple[str, Any]]:
         "temperature": lambda: part.number("temperature"),
         "projections": lambda: _projections(part),
         "normalizer": lambda: part.one_of("normalizer", NORMALIZERS),
+        "edits": lambda: _edits(part),
     }
     found = [(name, read()) for name, read in readers.items() if part.has(name)]
     part.done(*readers)
@@ -335,9 +348,22 @@ def _mask(part: _Table) -> Mask:
     return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
 
 
+def _edits(part: _Table) -> tuple[Edit, ...]:
+    value = part.get("edits")
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        part.refuse("edits", _("is no list of texts"), _('write it as ["attn_scores[0,0,1,2]=3"]'))
+    found: tuple[Edit, ...] = ()
+    for text in value:
+        try:
+            found = with_edit(found, read_edit(text))
+        except AttnError as error:
+            part.refuse("edits", _is_refused(error), error.hint)
+    return found
+
+
 def _step(table: _Table, limits: dict[str, int], panes: Sequence[str]) -> Step:
     places: list[tuple[str, str | int]] = []
-    for name, words in (("pane", panes), ("stage", STAGES)):
+    for name, words in (("pane", panes), ("stage", STAGES), ("array", tuple(EDITABLE))):
         if table.has(name):
             places.append((name, table.one_of(name, words)))
     for name in _COUNTS:
@@ -348,7 +374,7 @@ def _step(table: _Table, limits: dict[str, int], panes: Sequence[str]) -> Step:
     switches = tuple(_switches(table)) if table.has("switches") else ()
     learning = tuple(_learning(table)) if table.has("learning") else ()
     step = Step(table.words("say"), tuple(places), switches, learning)
-    table.done("pane", "stage", "precision", *_COUNTS, "switches", "learning")
+    table.done("pane", "stage", "array", "precision", *_COUNTS, "switches", "learning")
     return step
 
 
@@ -403,12 +429,13 @@ def _compared(table: _Table, request: Request, tokens: Tokens) -> Tokens:
     return other
 
 
-def _check_switched(table: _Table, lesson: Lesson, index: int) -> None:
+def _check_switched(table: _Table, lesson: Lesson, index: int, count: int) -> None:
     request = lesson.request_at(index)
     try:
         check_switches(request.switches)
         check_learning(request)
         check_wishes(request, open_tokenizer(request.tokenizer).encode(request.text))
+        check_edits(request, count)
     except AttnError as error:
         table.refuse(f"steps {index + 1}", _is_refused(error), error.hint)
 

@@ -35,7 +35,8 @@ class Step:
     ----------
     say : Words
     places : tuple of (name, value)
-        Of ``pane``, ``layer``, ``head``, ``query``, ``key``, ``stage`` and ``precision``.
+        Fields of a view: ``pane``, ``layer``, ``head``, ``query``, ``key``, ``stage``, ``array``,
+        ``dim``, ``component`` and ``precision``.
     switches : tuple of (name, value)
         Fields of `Switches`; ``mask`` is a `Mask`.
     learning : tuple of (name, value)

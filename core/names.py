@@ -5,13 +5,8 @@ from core.language import N_
 PROJECTIONS = ("seeded", "identity")
 # What a screen has a pane for, and a lesson can show.
 PANES = (
-    N_("tokens"),
-    N_("weights"),
-    N_("matrix"),
-    N_("vectors"),
-    N_("derivation"),
-    N_("learning"),
-    N_("compare"),
+    *(N_("tokens"), N_("weights"), N_("matrix"), N_("vectors")),
+    *(N_("derivation"), N_("numbers"), N_("learning"), N_("compare")),
 )
 NORMALIZERS = ("softmax", N_("linear"), N_("none"))
 # Of a derivation, in order; each is also the name of its part. "softmax" holds whichever normalizer
@@ -30,3 +25,12 @@ STAGES = (
 # Of learning: at this rate the loss of a row of a short sentence falls in every step.
 DEFAULT_RATE = 0.02
 MAX_STEPS = 2000
+# What can be typed over, and what the indexes of each count. A column counts over all heads; x is
+# what enters layer 0.
+EDITABLE = {
+    "attn_scores": ("layer", "head", "query", "key"),
+    "x": ("token", "dim"),
+    "w_q": ("layer", "row", "column"),
+    "w_k": ("layer", "row", "column"),
+    "w_v": ("layer", "row", "column"),
+}

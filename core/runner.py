@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from core import counts
 from core.attention import attend, build_mask
+from core.edits import check_edits, edited, edited_weights, typed_over
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError
-from core.given import check_given, check_identity, given_rows, given_weights
+from core.given import check_given, given_rows
 from core.language import _
 from core.learning import check_learning, learned
 from core.names import NORMALIZERS, PROJECTIONS
-from core.seeded import draw
 from core.tokenization import open_tokenizer
 from core.types import (
-    Array,
     BoolArray,
     GivenModel,
     LayerTrace,
-    LayerWeights,
     Mask,
     ModelSpec,
     Request,
@@ -30,17 +27,12 @@ from core.types import (
     Tokens,
     Trace,
 )
+from core.weights import own_weights
 from core.wishes import wished_rows
 
 MAX_LAYERS = 96
 BUDGET_BYTES = 2**30
 MAX_SEED = 2**64 - 1
-
-# Variance of one component of what enters a layer, for which its projections are drawn, so that
-# scores have a variance near 1. Layer 0: 1 without and 1.5 with positions (a sinusoid's is 1/2),
-# so the middle; every later layer: 1, by LayerNorm.
-_FIRST_VARIANCE = 1.25
-_LATER_VARIANCE = 1.0
 
 MAX_WIDTH = 2**16
 
@@ -82,6 +74,7 @@ def trace(request: Request, tokens: Tokens) -> Trace:
     count = len(tokens)
     _check_budget(model, count)
     check_blocked(switches.mask, count)
+    check_edits(request, count)
     mask = _mask_for(request, tokens)
     if isinstance(model, GivenModel):
         embedded = given_rows(model, count)
@@ -92,55 +85,23 @@ def trace(request: Request, tokens: Tokens) -> Trace:
         if switches.positions
         else np.zeros_like(embedded)
     )
-    x = embedded + positions  # [pos, d_model]
-    if switches.projections == "identity":
-        check_identity(model)
-        all_weights = identity_weights(model.layers, model.d_model)
-    elif isinstance(model, GivenModel):
-        all_weights = given_weights(model)
-    else:
-        all_weights = seeded_weights(model.seed, model.layers, model.d_model)
+    x = edited(embedded + positions, typed_over(switches, "x"))  # [pos, d_model]
+    all_weights = own_weights(request)
     history = None
     if request.learning is not None:
         first, history = learned(request.learning, x, mask, all_weights[0], model.heads, switches)
         all_weights = (first, *all_weights[1:])
     layers = []
-    for index, weights in enumerate(all_weights):
+    for index, own in enumerate(all_weights):
+        weights = edited_weights(own, switches, index)
         with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
-            layer = attend(x, weights, model.heads, mask, switches)
+            layer = attend(x, weights, model.heads, mask, switches, index)
         _check_finite(index, layer, request)
         layers.append(layer)
         x = layer.resid_post
     result = Trace(request, tokens, embedded, positions, mask, tuple(layers), history)
     _freeze(result)
     return result
-
-
-@lru_cache(maxsize=1)  # one model, so that what is kept stays within the budget
-def seeded_weights(seed: int, layers: int, d_model: int) -> tuple[LayerWeights, ...]:
-    """The seeded projections of every layer, each [d_model, d_model] with mean 0.
-
-    W_O is divided by √layers as in GPT-2 (Radford et al. 2019, section 2.3). Without it what all
-    tokens share grows with each layer, and after some ten every pattern is flat.
-    """
-
-    def matrix(name: str, layer: int) -> Array:
-        variance = _FIRST_VARIANCE if layer == 0 else _LATER_VARIANCE
-        weights = draw(f"{name} {seed} {layer}", d_model, d_model)
-        weights /= math.sqrt(variance * d_model * (layers if name == "W_O" else 1))
-        weights.setflags(write=False)
-        return weights
-
-    names = ("W_Q", "W_K", "W_V", "W_O")
-    return tuple(LayerWeights(*(matrix(name, i) for name in names)) for i in range(layers))
-
-
-@lru_cache(maxsize=1)
-def identity_weights(layers: int, d_model: int) -> tuple[LayerWeights, ...]:
-    """Projections that change nothing: Q = K = V = X, and attn_out is the heads' z merged."""
-    identity = np.eye(d_model)
-    identity.setflags(write=False)
-    return (LayerWeights(identity, identity, identity, identity),) * layers
 
 
 def check_model(model: ModelSpec | GivenModel) -> None:
@@ -258,6 +219,8 @@ def _check_finite(index: int, layer: LayerTrace, request: Request) -> None:
         hint = _("choose a temperature nearer to 1 or smaller numbers")
     if request.learning is not None:
         hint = _("choose a temperature nearer to 1 or a smaller learning rate")
+    elif request.switches.edits:
+        hint = _("choose a temperature nearer to 1 or type smaller numbers")
     for name in ("attn_scores", "pattern", "resid_post"):
         if not np.isfinite(getattr(layer, name)).all():
             raise SettingError(

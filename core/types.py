@@ -116,6 +116,24 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """One number typed over.
+
+    Attributes
+    ----------
+    array : str
+        One of `core.names.EDITABLE`.
+    place : tuple of int
+        Its indexes, as that says.
+    value : float
+    """
+
+    array: str
+    place: tuple[int, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Switches:
     """What can be switched to see what it does.
 
@@ -133,6 +151,8 @@ class Switches:
     normalizer : str
         From scores to weights: ``softmax``; ``linear``, the normalised feature map elu + 1 of
         linear attention, which takes q and k and no scores; ``none``, the scores themselves.
+    edits : tuple of Edit
+        Numbers typed over; of two at one place the later one holds.
     """
 
     mask: Mask = Mask()
@@ -141,6 +161,7 @@ class Switches:
     temperature: float = 1.0
     projections: str = "seeded"
     normalizer: str = "softmax"
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +310,7 @@ class LayerTrace:
     dot : ndarray [head, query, key]
         q·k before scaling.
     attn_scores : ndarray [head, query, key]
-        After scaling and temperature, before the mask.
+        After scaling and temperature, before the mask, with what is typed over.
     pattern : ndarray [head, query, key]
         After the normalizer. Masked cells are exactly 0, rows with no key are all 0. Rows sum
         to 1 under ``softmax`` and ``linear``.

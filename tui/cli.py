@@ -134,6 +134,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
     ),
 )
 @number("--key", N_("The key of --derive."))
+@number("--component", N_("The component that --derive works out term by term."))
 @of_a_lesson
 @compare
 @precision
@@ -148,7 +149,7 @@ def show(
     **options: Any,
 ) -> None:
     """Trace the text and write it down."""
-    check_format(format, derive, options["key"], options["compare"])
+    check_format(format, derive, options)
     view, result = _traced(_view_to_show(words, lesson, options))
 
     from tui.printing.show import derivation_lines, formatted

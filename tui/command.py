@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from core.edits import written
 from core.errors import TextError
 from core.language import _
 from core.lessons import Lesson, bundled_paths
@@ -42,12 +43,13 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
         view = replace(view, compare=_writable(view.compare))
     if guide is not None and (guide.given or guide.owns(view)):
         words = [NAME, "lesson", *_steps(guide), *_changes(_seen(view, guide.view))]
+        words += _typed_over(view, guide.view)
         if theme is not None:
             words += ["--theme", _quoted(theme)]
         return " ".join([*words, _quoted(_name(guide.lesson))])
     text = _writable(view.request.text)
     _writable(view.request.tokenizer)
-    words = [NAME, *_changes(_fields(_anywhere(view), View()))]
+    words = [NAME, *_changes(_fields(_anywhere(view), View())), *_typed_over(view, View())]
     if theme is not None:
         words += ["--theme", _quoted(theme)]
     if text != View().request.text:
@@ -81,6 +83,16 @@ def _name(lesson: Lesson) -> str:
     """The name of one of the program's lessons, the path of any other."""
     bundled = bundled_paths().get(lesson.name)
     return lesson.name if bundled and str(bundled) == lesson.path else lesson.path
+
+
+def _typed_over(view: View, plain: View) -> Iterator[str]:
+    """The numbers typed over, all of them if they are not those of the plain view."""
+    found = view.request.switches.edits
+    if found == plain.request.switches.edits:
+        return
+    for value in map(written, found) if found else ("none",):
+        yield "--set"
+        yield _quoted(value)
 
 
 def _changes(fields: Iterable[tuple[str, object, object]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.binding import Binding
 
 from core.language import N_
+from tui.numbers import edit_of
 
 if TYPE_CHECKING:
     from tui.scene import View
@@ -38,10 +39,10 @@ class Key:
 
 
 SELECT = (
-    Key("up,k", "↑ k", "step('query',-1)", N_("the token above becomes the query")),
-    Key("down,j", "↓ j", "step('query',1)", N_("the token below becomes the query")),
-    Key("left,h", "← h", "sideways(-1)", N_("head before (in the matrix: key before)")),
-    Key("right,l", "→ l", "sideways(1)", N_("head after (in the matrix: key after)")),
+    Key("up,k", "↑ k", "move(-1,0)", N_("the token above becomes the query")),
+    Key("down,j", "↓ j", "move(1,0)", N_("the token below becomes the query")),
+    Key("left,h", "← h", "move(0,-1)", N_("head before (in the matrix: key before)")),
+    Key("right,l", "→ l", "move(0,1)", N_("head after (in the matrix: key after)")),
     Key("comma", ",", "step('head',-1)", N_("head before, from any pane")),
     Key("full_stop", ".", "step('head',1)", N_("head after, from any pane")),
     Key("left_square_bracket", "[", "step('layer',-1)", N_("layer before")),
@@ -61,14 +62,17 @@ LOOK = (
     Key("3", "3", "pane('matrix')", N_("matrix of the head, queries × keys")),
     Key("4", "4", "pane('vectors')", N_("vectors of the query")),
     Key("5,d", "5 d", "pane('derivation')", N_("derivation: every number by hand")),
-    Key("6", "6", "pane('learning')", N_("learning: wish for weights, see them come")),
+    Key("6", "6", "pane('numbers')", N_("numbers to type over: scores, X, matrices")),
+    Key("7", "7", "pane('learning')", N_("learning: wish for weights, see them come")),
     Key("8", "8", "pane('compare')", N_("compare: what another text changes")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
     Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
     Key("R", "R", "show_results", N_("show all results of the stage")),
-    Key("v", "v", "cycle('vector',1)", N_("next vector")),
-    Key("V", "V", "cycle('vector',-1)", N_("vector before")),
+    Key("right_curly_bracket", "}", "step('component',1)", N_("next component, term by term")),
+    Key("left_curly_bracket", "{", "step('component',-1)", N_("component before")),
+    Key("v", "v", "next_shown(1)", N_("next vector; beside the numbers, next array")),
+    Key("V", "V", "next_shown(-1)", N_("vector before; or array before")),
     Key("z", "z", "cycle('zoom',1)", N_("wider matrix cells, more digits")),
     Key("Z", "Z", "cycle('zoom',-1)", N_("narrower matrix cells, more of the pattern")),
     Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
@@ -86,14 +90,16 @@ CHANGE = (
     Key("p", "p", "switch('positions')", N_("positions on or off")),
     Key("w", "w", "word('projections')", N_("projections seeded, or none: Q = K = V = X")),
     Key("n", "n", "word('normalizer')", N_("normalizer: softmax, linear attention, none")),
+    Key("enter", "enter", "type_over", N_("to the numbers; there, type one over")),
+    Key("delete,backspace", "del", "put_back", N_("there, put the original number back")),
     Key("u", "u", "undo", N_("take the last switch back")),
     Key("t", "t", "temperature(1)", N_("hotter: flatter weights")),
     Key("T", "T", "temperature(-1)", N_("colder: sharper weights")),
 )
 PROGRAM = (
-    Key("y", "y", "copy", N_("copy the command that reopens this view")),
-    Key("c", "c", "copy_derivation('text')", N_("copy the derivation as text")),
-    Key("C", "C", "copy_derivation('markdown')", N_("copy the derivation as Markdown")),
+    Key("y", "y", "copy", N_("copy the command; in the derivation, its text")),
+    Key("Y", "Y", "copy_derivation('markdown')", N_("copy the derivation as Markdown")),
+    Key("c", "c", "copy_command", N_("copy the command that reopens this view")),
     Key("question_mark,f1", "? F1", "help", N_("this help")),
     Key("ctrl+p", "^p", "app.command_palette", N_("search heads, layers, tokens, examples")),
     Key("q,ctrl+q", "q ^q", "app.quit", N_("quit")),
@@ -150,7 +156,7 @@ _ALL = (
     Hint("t", N_("temperature"), "t"),
     Hint("w", N_("projections"), "w"),
     Hint("n", N_("normalizer"), "n"),
-    Hint("6", N_("learn"), "6"),
+    Hint("7", N_("learn"), "7"),
     Hint("v", N_("vector"), "v"),
     Hint("z", N_("zoom"), "z"),
     Hint("+-", N_("digits"), "plus"),
@@ -175,7 +181,8 @@ DERIVATION = (
     Hint("↑↓", N_("query"), "down"),
     Hint("←→", N_("key"), "right"),
     Hint(", .", N_("head"), "full_stop"),
-    Hint("c", N_("copy"), "c"),
+    Hint("y", N_("copy"), "y"),
+    Hint("{ }", N_("component"), "right_curly_bracket"),
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y", "o")),
 )
 COMPARE = (
@@ -194,7 +201,17 @@ LEARNING = (
     Hint("enter", N_("type"), "enter"),
     Hint("+-", N_("rate"), "plus"),
     Hint("⇧↑⇧↓", N_("row"), "shift+down"),
-    *(hint for hint in _ALL if hint.key not in ("6", "n", "v", "plus")),
+    *(hint for hint in _ALL if hint.key not in ("7", "n", "v", "plus")),
+)
+NUMBERS = (
+    Hint("enter", N_("type over"), "enter"),
+    Hint("del", N_("original"), "delete"),
+    Hint("↑↓", N_("row"), "down"),
+    Hint("←→", N_("column"), "right"),
+    Hint("v", N_("array"), "v"),
+    Hint("u", N_("undo"), "u"),
+    Hint(", .", N_("head"), "full_stop"),
+    *(hint for hint in _ALL if hint.key not in ("v", "z", "u")),
 )
 EDITING = (
     Hint("esc", N_("done"), "escape"),
@@ -225,12 +242,14 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         return key in ("e", "y", "ctrl+p")
     if view.pane == "learning" and key in ("space", "n", "r", "plus"):
         return view.request.learning is not None
+    in_numbers = view.pane == "numbers"
     in_matrix = view.pane in ("matrix", "derivation")
     return {
-        "right": model.heads > 1 or in_matrix or view.pane == "learning",
+        "right": model.heads > 1 or in_matrix or view.pane in ("numbers", "learning"),
         "full_stop": model.heads > 1,
         "right_square_bracket": model.layers > 1,
-        "v": wide or view.pane == "vectors",
+        "v": wide or view.pane == "vectors" or in_numbers,
+        "delete": in_numbers and edit_of(view) is not None,
         "z": wide or in_matrix,
         "u": switched,
     }.get(key, True)

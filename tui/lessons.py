@@ -38,7 +38,7 @@ def changed(view: View, options: dict[str, Any], given: Collection[str]) -> View
 
 
 def _switched(request: Request, given: dict[str, Any]) -> Request:
-    names = ("positions", "scale", "temperature", "projections", "normalizer")
+    names = ("positions", "scale", "temperature", "projections", "normalizer", "edits")
     changes = {name: given[name] for name in names if name in given}
     mask = request.switches.mask
     if "mask" in given:

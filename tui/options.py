@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import LANGUAGES, N_, _
-from core.names import NORMALIZERS, PROJECTIONS, STAGES
+from core.names import EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from tui.choices import (
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
@@ -32,15 +32,8 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "csv", "markdown")
 # In the order of the copied command.
 PLACES = (
-    "layer",
-    "head",
-    "query",
-    "key",
-    "pane",
-    "vector",
-    "zoom",
-    "stage",
-    "compare",
+    *("layer", "head", "query", "key"),
+    *("pane", "vector", "zoom", "stage", "array", "dim", "component", "compare"),
     "precision",
 )
 
@@ -107,6 +100,23 @@ def wish(value: str) -> Wish | None:
         return None if value == NO_WISH else read_wish(value)
     except AttnError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def edits(_ctx: click.Context, _option: click.Parameter, values: Sequence[str]) -> tuple[Any, ...]:
+    """Read numbers typed over; the word ``none`` takes away those of a lesson."""
+    if not values:
+        return ()
+    from core.edits import read_edit, with_edit  # NumPy, which --help does without
+    from core.errors import AttnError
+
+    found: tuple[Any, ...] = ()
+    try:
+        for value in values:
+            if value != "none":
+                found = with_edit(found, read_edit(value))
+    except AttnError as error:
+        raise click.BadParameter(str(error).rstrip(".")) from None
+    return found
 
 
 def _short(value: str | int) -> str:
@@ -195,6 +205,17 @@ _SWITCHES = (
         NORMALIZERS,
         "softmax",
     ),
+    option(
+        "--set",
+        "edits",
+        multiple=True,
+        callback=edits,
+        metavar="ARRAY[…]=X",
+        help=N_(
+            "Type over one number, as in attn_scores[0,1,5,2]=1.5 (layer, head, query, key); also"
+            " x[token,dim], and w_q, w_k, w_v[layer,row,column]. May be given again."
+        ),
+    ),
 )
 
 _LEARNING = (
@@ -242,6 +263,9 @@ _PLACES = (
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
     ),
     choice("--stage", N_("Last stage that the derivation shows."), STAGES, STAGES[-1]),
+    choice("--array", N_("Numbers to look at."), tuple(EDITABLE), "attn_scores"),
+    number("--dim", N_("Row of the matrices to look at, a dimension of what enters."), 0),
+    number("--component", N_("Component of the vectors to work out term by term."), 0),
     compare,
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
@@ -292,9 +316,9 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decora
     return command
 
 
-def check_format(form: str, derive: bool, key: int | None, compare: str | None) -> None:
+def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
     """Raise UsageError for options of ``show`` that do not go together."""
-    if derive and compare is not None:
+    if derive and options["compare"] is not None:
         raise click.UsageError(
             _("--derive works out one text: leave out --compare, or leave out --derive")
         )
@@ -307,8 +331,10 @@ def check_format(form: str, derive: bool, key: int | None, compare: str | None) 
         )
     if form == "markdown" and not derive:
         raise click.UsageError(_("markdown is for derivations: add --derive, or choose table"))
-    if key is not None and not derive:
-        raise click.UsageError(_("--key is for derivations: add --derive, or leave it out"))
+    for name in ("key", "component"):
+        if options[name] is not None and not derive:
+            words = _("--{name} is for derivations: add --derive, or leave it out")
+            raise click.UsageError(words.format(name=name))
 
 
 def build_view(text: str | None, options: dict[str, Any]) -> View:
@@ -341,6 +367,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["temperature"],
             options["projections"],
             options["normalizer"],
+            options["edits"],
         ),
         options["as_saved"],
         learning_of(options, None, options.get("head") or 0),
@@ -412,6 +439,7 @@ def check(view: View) -> Tokens:
     AttnError
         The view is refused.
     """
+    from core.edits import check_edits
     from core.errors import SettingError
     from core.runner import check_blocked, check_wishes
     from tui.scene import panes
@@ -430,4 +458,5 @@ def check(view: View) -> Tokens:
         compared_tokens(request, tokens, view.compare)
     check_blocked(request.switches.mask, len(tokens))
     check_wishes(request, tokens)
+    check_edits(request, len(tokens))
     return tokens

@@ -48,6 +48,13 @@ class View:
         Width of a matrix cell, one of `ZOOMS`.
     stage : str
         The last one of `STAGES` that the derivation shows.
+    array : str
+        The one of `EDITABLE` whose numbers are shown.
+    dim : int
+        A dimension of what enters a layer: a column of X, a row of W_Q, W_K and W_V.
+    component : int
+        The one of a vector that the derivation works out term by term: a column of the head's
+        W_Q, W_K and W_V. After the last component of a shorter vector it begins there anew.
     compare : str, optional
         Another text, to be seen beside that of the request.
     """
@@ -62,12 +69,32 @@ class View:
     vector: str = "attn_out"
     zoom: int = DEFAULT_ZOOM
     stage: str = STAGES[-1]
+    array: str = "attn_scores"
+    dim: int = 0
+    component: int = 0
     compare: str | None = None
 
 
 def panes(view: View) -> tuple[str, ...]:
     """The panes that have something to show for a view, in the order of their keys."""
     return tuple(pane for pane in PANES if pane != "compare" or view.compare is not None)
+
+
+def cursor(view: View) -> tuple[str, str]:
+    """The fields of a view that up and down move in its pane, and that left and right move."""
+    if view.pane == "numbers":
+        return cursor_of(view.array)
+    return "query", "key" if view.pane in ("matrix", "derivation") else "head"
+
+
+def cursor_of(array: str) -> tuple[str, str]:
+    """The fields of a view that are row and column of an array that can be typed over."""
+    return {"attn_scores": ("query", "key"), "x": ("query", "dim")}.get(array, ("dim", "component"))
+
+
+def column_of(view: View) -> int:
+    """The column among its head's that belongs to the component."""
+    return view.component % view.request.model.d_head
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -135,10 +162,16 @@ def switches_in_words(
 ) -> list[str]:
     """The switches as the status line and the table name them; padding is blocked too."""
     blocked = len(switches.mask.blocked | padding)
+    words = []
+    if switches.edits:  # first, so that it is never cut off
+        count = len(switches.edits)
+        typed = counted("{n} number typed over", "{n} numbers typed over", count)
+        words.append(typed.format(n=count))
     mask = mask_in_words(switches.mask)
-    words = [_("mask {mask}").format(mask=mask)]
     if blocked:
-        words = [_("mask {mask} +{n} blocked").format(mask=mask, n=blocked)]
+        words.append(_("mask {mask} +{n} blocked").format(mask=mask, n=blocked))
+    else:
+        words.append(_("mask {mask}").format(mask=mask))
     if switches.normalizer != "linear":  # which takes no scores
         words.append(
             (_("÷√{d_head} on") if switches.scale else _("÷√{d_head} off")).format(d_head=d_head)

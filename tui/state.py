@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError, SettingError
+from core.explain import original
 from core.language import _
 from core.learning import check_learning
-from core.names import NORMALIZERS, PROJECTIONS, STAGES
+from core.names import EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from core.runner import check_model, check_switches, trace
 from core.text import visible
 from core.tokenization import open_tokenizer
-from core.types import Learning, Mask, Request, Tokens, Trace
+from core.types import Edit, Learning, Mask, Request, Tokens, Trace
 from core.wishes import moved
 from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
-from tui.scene import Scene, View, panes
+from tui.scene import Scene, View, column_of, cursor, panes
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -38,6 +40,8 @@ def check_view(view: View, tokens: Tokens) -> None:
     """Raise SettingError unless layer, head, query and key exist."""
     model = view.request.model
     for name, value, count in (
+        ("dim", view.dim, model.d_model),
+        ("component", view.component, max(model.d_model, model.d_head)),
         ("layer", view.layer, model.layers),
         ("head", view.head, model.heads),
         ("query", view.query, len(tokens)),
@@ -101,7 +105,7 @@ class Explorer:
     # The way of a change: prepare (tokens), is it quick?, answer, accept or refuse.
 
     def prepare(self, request: Request) -> tuple[Request, Tokens]:
-        """Cut the text into tokens; blocked keys follow their tokens.
+        """Cut the text into tokens; blocked keys and numbers typed over follow their tokens.
 
         Raises
         ------
@@ -115,11 +119,8 @@ class Explorer:
         if before and _cut_alike(before.request, request):
             return request, before.tokens
         tokens = open_tokenizer(request.tokenizer, request.as_saved).encode(request.text)
-        mask = request.switches.mask
-        if self._tokens is not None and mask.blocked:
-            places = (follow(self._tokens, tokens, index) for index in mask.blocked)
-            kept = frozenset(place for place in places if place is not None)
-            request = with_mask(request, replace(mask, blocked=kept))
+        if self._tokens is not None:
+            request = _followed(request, self._tokens, tokens)
         return request, tokens
 
     def is_quick(self, request: Request, tokens: Tokens) -> bool:
@@ -174,6 +175,8 @@ class Explorer:
             request=result.request,
             layer=min(self.view.layer, model.layers - 1),
             head=min(self.view.head, model.heads - 1),
+            dim=min(self.view.dim, model.d_model - 1),
+            component=min(self.view.component, max(model.d_model, model.d_head) - 1),
             query=place(self.view.query),
             key=place(self.view.key),
         )
@@ -220,6 +223,7 @@ class Explorer:
         model = self.view.request.model
         count = len(self._tokens) if self._tokens else None
         limits = {"layer": model.layers, "head": model.heads, "query": count, "key": count}
+        limits |= {"dim": model.d_model, "component": max(model.d_model, model.d_head)}
         for name, limit in limits.items():
             if name in places and limit is not None:
                 places[name] = max(0, min(places[name], limit - 1))
@@ -230,12 +234,27 @@ class Explorer:
         self.view = replace(self.view, **places)
 
     def step(self, name: str, by: int) -> None:
-        """Move layer, head, query, key or precision by `by`, clamped."""
+        """Move layer, head, query, key, dim, component or precision by `by`, clamped."""
         self.select(**{name: getattr(self.view, name) + by})
 
+    def move(self, down: int, across: int) -> None:
+        """Move the cursor of the active pane."""
+        for name, by in zip(cursor(self.view), (down, across), strict=True):
+            if name == "component" and by:  # inside the head's columns
+                last = self.view.request.model.d_head - 1
+                self.select(component=max(0, min(column_of(self.view) + by, last)))
+            elif by:
+                self.step(name, by)
+
     def cycle(self, name: str, by: int) -> None:
-        """Go round the panes, the vectors or the stages, or along the zooms."""
-        values = {"pane": panes(self.view), "vector": VECTORS, "stage": STAGES, "zoom": ZOOMS}[name]
+        """Go round the panes, vectors, arrays or stages, or along the zooms."""
+        values = {
+            "pane": panes(self.view),
+            "vector": VECTORS,
+            "array": tuple(EDITABLE),
+            "stage": STAGES,
+            "zoom": ZOOMS,
+        }[name]
         place = values.index(getattr(self.view, name)) + by
         place = max(0, min(place, len(values) - 1)) if name == "zoom" else place % len(values)
         self.select(**{name: values[place]})
@@ -284,11 +303,27 @@ class Explorer:
         """The other value of a switch that is on or off."""
         return self.with_switch(**{name: not getattr(self.asked.switches, name)})
 
-    def next_word(self, name: str) -> Request:
-        """The next word of a switch that has words."""
+    def next_word(self, name: str, by: int = 1) -> Request:
+        """The next word of a switch that has words, or the one after it."""
         words = {"projections": PROJECTIONS, "normalizer": NORMALIZERS}[name]
         now = words.index(getattr(self.asked.switches, name))
-        return self.with_switch(**{name: words[(now + 1) % len(words)]})
+        return self.with_switch(**{name: words[(now + by) % len(words)]})
+
+    def refused_edits(self, request: Request) -> AttnError | None:
+        """Why the numbers typed over do not go with a request; None when they do."""
+        count = len(self._tokens) if self._tokens else 0
+        return attempt(lambda: check_edits(request, count))
+
+    def typed(self, array: str, place: tuple[int, ...], value: float) -> Request:
+        """A number typed over another; the original itself types nothing over."""
+        if self.trace is not None and original(self.trace, array, place) == value:
+            return self.put_back(array, place)
+        edits = with_edit(self.asked.switches.edits, Edit(array, place, value))
+        return self.with_switch(edits=edits)
+
+    def put_back(self, array: str, place: tuple[int, ...]) -> Request:
+        """The original number in its place."""
+        return self.with_switch(edits=without_edit(self.asked.switches.edits, array, place))
 
     def next_temperature(self, by: int) -> Request:
         """The next step of `TEMPERATURES` above (by = 1) or below (by = -1) today's."""
@@ -328,6 +363,23 @@ def _moved_wishes(before: Request, after: Request) -> Learning | None:
     except AttnError:  # a blank text: nothing is there any more
         return None
     return moved(before.learning, lambda index: follow(old, new, index), len(new))
+
+
+def _followed(request: Request, before: Tokens, after: Tokens) -> Request:
+    """The request with all that belongs to tokens moved with them, or dropped with them."""
+    switches = request.switches
+    allowed = (follow(before, after, index) for index in switches.mask.blocked)
+    blocked = frozenset(place for place in allowed if place is not None)
+    edits = []
+    for edit in switches.edits:
+        tokens = {"x": slice(0, 1), "attn_scores": slice(2, 4)}.get(edit.array, slice(0, 0))
+        places = [follow(before, after, index) for index in edit.place[tokens]]
+        kept = [index for index in places if index is not None]
+        if len(kept) == len(places):
+            place = (*edit.place[: tokens.start], *kept, *edit.place[tokens.stop :])
+            edits.append(replace(edit, place=place))
+    mask = replace(switches.mask, blocked=blocked)
+    return replace(request, switches=replace(switches, mask=mask, edits=tuple(edits)))
 
 
 def with_mask(request: Request, mask: Mask) -> Request:

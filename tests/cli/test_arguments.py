@@ -79,7 +79,8 @@ def test_blocked_keys():
 
 def test_show_and_the_explorer_share_their_options():
     own = {"--help", "--format", "--output", "--derive", "--lesson"}
-    explorer = {"--pane", "--vector", "--zoom", "--stage", "--theme", "--version", "--help"}
+    explorer = {"--pane", "--vector", "--zoom", "--stage", "--array", "--dim"}
+    explorer |= {"--theme", "--version", "--help"}
 
     def names(command):
         return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}

@@ -2,14 +2,16 @@
 
 import subprocess
 from dataclasses import replace
+from functools import reduce
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core import Learning, Mask, ModelSpec, Request, Switches, Wish, run
+from core import Edit, Learning, Mask, ModelSpec, Request, Switches, Wish, run
+from core.edits import with_edit
 from core.errors import TextError
-from core.names import NORMALIZERS, PROJECTIONS, STAGES
+from core.names import EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from core.text import visible
 from tui import cli
 from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
@@ -54,6 +56,15 @@ WISHES = st.dictionaries(
         Wish(query, tuple(sorted(weights.items()))) for query, weights in sorted(rows.items())
     )
 )
+EDITS = st.lists(
+    st.builds(
+        Edit,
+        st.just("w_q"),
+        st.tuples(COUNTS, COUNTS, COUNTS),
+        st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    max_size=3,
+).map(lambda edits: reduce(with_edit, edits, ()))
 VIEWS = st.builds(
     View,
     st.builds(
@@ -77,6 +88,7 @@ VIEWS = st.builds(
             RATES,
             st.sampled_from(PROJECTIONS),
             st.sampled_from(NORMALIZERS),
+            EDITS,
         ),
         st.booleans(),
         st.none() | st.builds(Learning, WISHES, COUNTS, COUNTS, RATES),
@@ -90,6 +102,9 @@ VIEWS = st.builds(
     st.sampled_from(VECTORS),
     st.sampled_from(ZOOMS),
     st.sampled_from(STAGES),
+    st.sampled_from(sorted(EDITABLE)),
+    COUNTS,
+    COUNTS,
     st.none() | TEXTS,
 )
 
@@ -184,6 +199,14 @@ def test_a_text_alone_opens_the_same_view(text):
 )
 def test_the_shortest_command(view, command):
     assert command_line(view) == command
+
+
+def test_numbers_typed_over_are_part_of_the_command():
+    edits = (Edit("attn_scores", (0, 1, 3, 2), 1.5), Edit("w_q", (0, 3, 9), -1e-7))
+    view = View(Request(switches=Switches(edits=edits), text="x"))
+    command = command_line(view)
+    assert command == "attn-tui --set 'attn_scores[0,1,3,2]=1.5' --set 'w_q[0,3,9]=-1e-07' x"
+    assert view_of(words_of(command)[1:]) == view
 
 
 def test_what_utf_8_cannot_carry_is_replaced_as_in_the_analysis():

@@ -1,6 +1,7 @@
 """Lessons on the command line: listed, printed, and refused."""
 
 import json
+import shlex
 import sys
 import types
 from dataclasses import replace
@@ -8,10 +9,11 @@ from dataclasses import replace
 import pytest
 
 from core.lessons import bundled_paths, open_lesson
-from core.types import Learning, Mask, Wish
+from core.types import Edit, Learning, Mask, Wish
 from tests.cli.command import attn_tui, environment, sentence
 from tui import cli
-from tui.lessons import view_at
+from tui.command import command_line
+from tui.lessons import Guide, view_at
 
 TABLE = """\
 by-hand · 1 layer × 1 head · d_model 2 · given matrices
@@ -163,6 +165,42 @@ def test_the_wishes_of_a_step_stay_with_their_steps_and_can_be_taken_back(opened
             cli.main(["lesson", "--step", "3", *words, "learning"])
         view, _ = opened.pop()
         assert view.request.learning == expected
+
+
+def test_numbers_typed_over_take_the_place_of_the_steps_own(opened, tmp_path):
+    file = tmp_path / "mine.toml"
+    text = bundled_paths()["by-hand"].read_text()
+    switches = 'positions = false\nedits = ["x[0,0]=3", "w_q[0,1,0]=2"]'
+    file.write_text(text.replace("positions = false", switches))
+    lesson = open_lesson(str(file))
+    own = lesson.request.switches.edits
+    assert own == (Edit("x", (0, 0), 3.0), Edit("w_q", (0, 1, 0), 2.0))
+    for arguments, edits in (
+        ([], own),
+        (["--set", "x[0,1]=4"], (Edit("x", (0, 1), 4.0),)),
+        (["--set", "none"], ()),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(["lesson", *arguments, str(file)])
+        view, _ = opened.pop()
+        assert view.request.switches.edits == edits
+        assert shlex.split(command_line(view, guide=Guide(lesson)))[2:-1] == arguments
+
+
+@pytest.mark.parametrize(
+    ("edits", "words"),
+    [
+        ('"x[0,0]=1"', "switches.edits is no list of texts"),
+        ("[1]", "switches.edits is no list of texts: write it as"),
+        ('["x[0,0]=one"]', "switches.edits is refused: “one” is no number: type a number"),
+        ('["x[3,0]=1"]', "steps 1 is refused: token 3 of x is out of range: choose 0 to 2"),
+    ],
+)
+def test_edits_of_a_lesson_that_cannot_be(tmp_path, edits, words):
+    file = tmp_path / "mine.toml"
+    text = bundled_paths()["by-hand"].read_text()
+    file.write_text(text.replace("positions = false", f"positions = false\nedits = {edits}"))
+    assert words in sentence(attn_tui("show", "--lesson", str(file)))
 
 
 @pytest.mark.parametrize("step", ["0", "8"])

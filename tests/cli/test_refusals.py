@@ -29,6 +29,10 @@ SHARED = [
     (["a b", "--block", ""], "is no list of key numbers"),
     (["x", "--precision", "0"], "precision 0 is out of range: choose 1 to 12"),
     (["x", "--precision", "13"], "precision 13 is out of range"),
+    (["x", "--set", "x[0,0]=warm"], "“warm” is no number: type a number such as -0.5, 2 or 1e-3"),
+    (["x", "--set", "x[0,0]=1e999"], "“1e999” is too large"),
+    (["x", "--set", "scores[0]=1"], "does not say what to type over: write it as attn_scores["),
+    (["x", "--set", "x[1,0]=1"], "token 1 of x is out of range: choose 0 to 0"),
     (["x", "--temperature", "0"], "temperature 0.0 is out of range"),
     (["x", "--temperature", "nan"], "temperature nan is out of range"),
     (["x", "--temperature", "1" * 300 + "x"], "111111…' is no number"),
@@ -73,10 +77,14 @@ SHARED = [
 SHOW_ONLY = [
     (["x", "--format", "xml"], "'xml' is not one of"),
     (["x", "--format", "\x1b["], "is not one of"),
+    (["x", "--set", "x[0,0]=1e308"], "is not finite"),
+    (["x", "--derive", "--component", "16"], "component 16 is out of range: choose 0 to 15"),
     (["x", "--key", "0"], "--key is for derivations"),
 ]
 EXPLORE_ONLY = [
     (["a b", "--key", "2"], "key 2 is out of range: choose 0 to 1"),
+    (["x", "--component", "16"], "component 16 is out of range: choose 0 to 15"),
+    (["x", "--dim", "16"], "dim 16 is out of range: choose 0 to 15"),
     (["x", "--pane", "heads"], "'heads' is not one of"),
     (["x", "--vector", "w"], "'w' is not one of"),
     (["x", "--zoom", "3"], "'3' is not one of"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import Mask, ModelSpec, Request, Switches, run
+from core import Edit, Mask, ModelSpec, Request, Switches, run
 from core.text import label
 from tests.cli.command import attn_tui
 from tests.core.small_tokenizers import bert_tokenizer
@@ -265,3 +265,13 @@ def test_what_was_learned():
         "rate": 0.02,
         "least_loss": pytest.approx(0.5623351),
     }
+
+
+def test_numbers_typed_over_are_among_the_switches_only_where_there_are_any():
+    edits = (Edit("attn_scores", (0, 1, 3, 2), 1.5), Edit("x", (0, 7), -2.0))
+    found = document(edits=edits)[0]["switches"]
+    assert found.pop("edits") == [
+        {"array": "attn_scores", "place": [0, 1, 3, 2], "value": 1.5},
+        {"array": "x", "place": [0, 7], "value": -2.0},
+    ]
+    assert found == document()[0]["switches"]

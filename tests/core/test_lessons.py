@@ -149,6 +149,21 @@ def test_the_losses_that_the_lesson_about_learning_names():
     assert f"rises to {max(fast.losses):.4f}" in said[5]
 
 
+def test_a_step_types_numbers_over_and_shows_them(read):
+    lesson = read(
+        'pane = "matrix"\nquery = 1',
+        'pane = "numbers"\narray = "w_q"\ndim = 1\ncomponent = 1\n'
+        'switches = { edits = ["w_q[0,1,1]=3", "attn_scores[0,0,1,0]=-1"] }',
+        'mask = "causal"',
+        "edits = []",
+    )
+    assert lesson.places_at(0) == {"pane": "numbers", "array": "w_q", "dim": 1, "component": 1}
+    layer = run(lesson.request_at(0)).layers[0]
+    assert layer.weights.w_q.tolist() == [[1, 0], [0, 3]]
+    assert layer.attn_scores[0, 1, 0] == -1
+    assert lesson.request_at(1).switches.edits == lesson.request.switches.edits == ()
+
+
 MATRICES = (GOOD[GOOD.index("x = [[1") : GOOD.index("[switches]")], "seed = 1\n")
 FAULTS = [
     (('name = "mine"', ""), "name is missing"),
@@ -179,6 +194,10 @@ FAULTS = [
     (('pane = "matrix"', 'pane = "map"'), "steps 1.pane is 'map'"),
     (("query = 1", "query = 2"), "steps 1.query is 2, out of range: choose 0 to 1"),
     (("query = 1", "query = true"), "steps 1.query is True and no whole number"),
+    (("query = 1", "dim = 2"), "steps 1.dim is 2, out of range: choose 0 to 1"),
+    (("query = 1", 'array = "w_o"'), "steps 1.array is 'w_o': choose one of attn_scores, x,"),
+    (('mask = "causal"', 'edits = ["x[0]=1"]'), "steps 2 is refused: x has 2 indexes and not 1"),
+    (('mask = "causal"', 'edits = ["x[0,0]=a"]'), "steps 2.switches.edits is refused: “a” is no"),
     (("query = 1", "show = 1"), "steps 1.show is unknown"),
     (('en = "First.", ', ""), "steps 1.say.en is missing"),
     (('[[steps]]\nsay = { en = "First', '[steps]\nsay = { en = "First'), "cannot be read"),

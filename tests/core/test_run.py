@@ -8,9 +8,10 @@ import pytest
 
 from core import Mask, ModelSpec, Request, Switches, run
 from core.errors import AttnError, BudgetError, SettingError
-from core.runner import needed_bytes, seeded_weights
+from core.runner import needed_bytes
 from core.runner import trace as run_tokens
 from core.tokenization import open_tokenizer
+from core.weights import seeded_weights
 from tests.core.small_tokenizers import bert_tokenizer
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "runs.npz"

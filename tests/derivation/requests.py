@@ -1,10 +1,13 @@
 """Requests and places to derive, drawn at random."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from core import Mask, ModelSpec, Request, Switches
+from core import Edit, Mask, ModelSpec, Request, Switches
+from core.edits import with_edit
 
 settings.register_profile(
     "derivation", derandomize=True, deadline=None, max_examples=60, database=None
@@ -31,6 +34,7 @@ def places(draw):
         draw(st.sampled_from(["seeded", "identity"])),
         draw(st.sampled_from(["softmax", "linear", "none"])),
     )
+    switches = replace(switches, edits=draw(edits(switches, model, count)))
     place = (
         draw(st.integers(0, layers - 1)),
         draw(st.integers(0, heads - 1)),
@@ -38,6 +42,25 @@ def places(draw):
         draw(st.integers(0, count - 1)),
     )
     return Request(" ".join(words), "spaces", model, switches), place
+
+
+VALUES = st.floats(-9, 9) | st.sampled_from([0.0, 1e-9, 123.456])
+
+
+@st.composite
+def edits(draw, switches, model, count):
+    """A few numbers typed over, at places that the switches have."""
+    limits = {"x": (count, model.d_model)}
+    if switches.normalizer != "linear":
+        limits["attn_scores"] = (model.layers, model.heads, count, count)
+    if switches.projections != "identity":
+        for name in ("w_q", "w_k", "w_v"):
+            limits[name] = (model.layers, model.d_model, model.d_model)
+    made = ()
+    for name in draw(st.lists(st.sampled_from(sorted(limits)), max_size=6)):
+        place = tuple(draw(st.integers(0, limit - 1)) for limit in limits[name])
+        made = with_edit(made, Edit(name, place, draw(VALUES)))
+    return made
 
 
 def break_cell(array, *index, by=0.001):

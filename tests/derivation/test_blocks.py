@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from core import Mask, ModelSpec, Request, Switches, run
+from core import Edit, Mask, ModelSpec, Request, Switches, run
 from core.derive import derive
 from core.names import STAGES
 from tests.derivation.requests import DERIVATION, places
-from tui.printing.derivation import CHECK, HEADING, as_markdown, as_text, derivation_blocks, reached
+from tui.printing.derivation import CHECK, HEADING, as_markdown, as_text, derivation_blocks
 from tui.printing.printed import amount, chosen, miss_note, product, quotient, sum_note
 
 ROLES = {"plain", "dim", "strong", "positive", "negative", "selected"}
@@ -202,18 +202,66 @@ def test_large_models_are_cut_and_say_so():
     rows = text_of(blocks, "softmax")
     assert any(line.startswith("> 30 w") for line in rows)
     assert any(line.startswith("… 24 more") for line in rows)
-    assert sum(1 for _ in as_text(blocks)) < 300
+    assert sum(1 for _ in as_text(blocks)) < 350
     for block in blocks:
         for terms, total in printed_sums(block):
             assert abs(sum(map(amount, terms)) - amount(total)) < Decimal("0.009")
 
 
 def test_stepping():
-    """What is not reached is hidden; the self-check comes with the last stage."""
-    blocks = ball()
-    assert [block.stage for block in reached(blocks, "dot")] == [HEADING, *STAGES[:4]]
-    assert reached(blocks, STAGES[-1]) == blocks
-    assert CHECK not in [block.stage for block in reached(blocks, "z")]
+    """What is not reached is not made; the self-check comes with the last stage."""
+    trace = run(Request("The ball is blue"))
+    made = derive(trace, 0, 0, 3, 1)
+
+    def stages(last):
+        return [block.stage for block in derivation_blocks(trace, made, 3, last=last)]
+
+    assert stages("dot") == [HEADING, *STAGES[:4]]
+    assert stages("z") == [HEADING, *STAGES[:8]]
+    assert stages(STAGES[-1]) == [HEADING, *STAGES, CHECK]
+    assert derivation_blocks(trace, made, 3, last="dot") == ball()[:5]
+
+
+def test_what_is_typed_over_is_said_where_it_is_used():
+    edits = (
+        Edit("attn_scores", (0, 0, 3, 1), -1.0),
+        Edit("x", (1, 2), 5.0),
+        Edit("w_q", (0, 3, 1), 0.0),
+    )
+    blocks = ball(edits=edits)
+    assert "3 numbers typed over" in " ".join(text_of(blocks, HEADING))
+    assert "typed over: dim 2 of 1 ball" in text_of(blocks, "positions")
+    assert "typed over: W_Q[3,1]" in text_of(blocks, "projections")
+    assert "q·k      -0.154 ÷ 2.000 = -0.077" in text_of(blocks, "scale")
+    assert "score    -1.000  typed over, in place of that" in text_of(blocks, "scale")
+    assert "typed over: the score of 1 ball" in text_of(blocks, "softmax")
+    assert "this arithmetic equals the trace  ok" in text_of(blocks, CHECK)
+    notes = " ".join(text for block in blocks for text in text_of(blocks, block.stage))
+    assert not re.search(
+        r"would differ by up\s+to (?!0\.00)", notes
+    )  # no typed number is "rounding"
+    assert "typed over" not in "\n".join(as_text(ball()))
+
+
+def test_many_numbers_typed_over_are_counted():
+    edits = tuple(Edit("w_q", (0, row, 1), 1.0) for row in range(12))
+    said = " ".join(text_of(ball(edits=edits), "projections"))
+    assert "W_Q[7,1], 4 more" in said
+
+
+def test_another_component():
+    """Its terms, and in z the dimensions around it."""
+    trace = run(Request("The ball is blue", model=ModelSpec(heads=1, d_model=20)))
+    blocks = derivation_blocks(trace, derive(trace, 0, 0, 3, 1, 9), 3)
+    for stage, name in (
+        ("projections", "q[9]"),
+        ("projections", "v[9]"),
+        ("output", "attn_out[9]"),
+    ):
+        assert any(line.startswith(name) for line in text_of(blocks, stage))
+    shown = re.findall(r" v\[(\d+)\]", "\n".join(text_of(blocks, "z")))
+    assert list(map(int, shown)) == list(range(8, 16))
+    assert "… 12 more dimensions of v and z" in text_of(blocks, "z")
 
 
 def test_markdown():

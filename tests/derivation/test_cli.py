@@ -33,6 +33,12 @@ def test_derive_as_markdown():
     assert printed.count("\n## ") == 10
 
 
+def test_derive_another_component():
+    printed = out("show", "--derive", "--component", "3", TEXT)
+    assert "  q[3] of 0 The: resid_pre times column 3 of W_Q, term by term\n" in printed
+    assert "  attn_out[3] " in printed
+
+
 def test_worksheet():
     printed = out("worksheet", "--query", "3", TEXT)
     assert printed.startswith("# Attention by hand: layer 0, head 0, query 3 blue\n")
@@ -63,6 +69,7 @@ def test_a_text_that_is_the_word():
         (["show", "--derive", "--format", "csv", "x"], "table or markdown, not csv"),
         (["show", "--format", "markdown", "x"], "markdown is for derivations"),
         (["show", "--key", "0", "x"], "--key is for derivations"),
+        (["show", "--component", "0", "x"], "--component is for derivations"),
         (["show", "--derive", "--key", "1", "x"], "key 1 is out of range: choose 0 to 0"),
         (["show", "--derive", "--layer", "1", "x"], "layer 1 is out of range"),
         (["worksheet", "--head", "4", "x"], "head 4 is out of range"),

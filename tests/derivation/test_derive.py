@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from core import Mask, ModelSpec, Request, Switches, run
+from core import Edit, Mask, ModelSpec, Request, Switches, run
 from core.derivation import Derivation
 from core.derive import derive, self_check
 from core.errors import SettingError
@@ -81,6 +81,52 @@ def test_blue_to_ball():
 def test_every_stage_has_its_part():
     fields = [field.name for field in dataclasses.fields(Derivation)]
     assert fields == ["layer", "head", "query", "key", *STAGES]
+
+
+@pytest.mark.parametrize("component", [0, 3, 4, 15, 17])
+def test_the_component_that_is_worked_out(component):
+    """It goes round where a vector is shorter, and its sum is that entry of the vector."""
+    trace = ask()
+    made = derive(trace, 0, 1, 2, 1, component)
+    layer = trace.layers[0]
+    for name, token in (("q", 2), ("k", 1), ("v", 1)):
+        part = getattr(made.projections, name)
+        assert part.index == component % 4
+        column = getattr(layer.weights, f"w_{name}")[:, 4 + part.index]
+        terms = [x * w for x, w in zip(layer.resid_pre[token], column, strict=True)]
+        assert part.component.terms == pytest.approx(terms)
+        assert part.component.total == part.vector[part.index]
+        traced = float(getattr(layer, name)[1, token, part.index])
+        assert part.component.total == pytest.approx(traced)
+    output = made.output
+    assert output.index == component % 16
+    assert output.component.total == output.attn_out[output.index]
+    assert output.component.total == pytest.approx(float(layer.attn_out[2, output.index]))
+
+
+def test_numbers_typed_over_are_used_and_named():
+    edits = (
+        Edit("attn_scores", (0, 1, 2, 0), 0.5),
+        Edit("attn_scores", (0, 0, 2, 1), 9.0),  # of another head
+        Edit("x", (1, 3), -2.0),
+        Edit("w_q", (0, 2, 6), 1.0),
+        Edit("w_q", (0, 2, 3), 1.0),  # of another head
+    )
+    plain = derive(ask(), 0, 1, 2, 0)
+    trace = ask(edits=edits)
+    made = derive(trace, 0, 1, 2, 0)
+    assert all(check.passed for check in self_check(trace, made))
+    assert made.scale.typed == {0}
+    assert made.scale.score == made.scale.row[0] == 0.5
+    assert made.scale.divided == pytest.approx(made.dot.products.total / 2)
+    assert made.positions.typed_query == made.positions.typed_key == ()
+    assert derive(trace, 0, 1, 1, 2).positions.typed_query == (3,)
+    assert derive(trace, 0, 1, 1, 2).positions.resid_pre.query[3] == -2.0
+    assert made.projections.q.typed == ((2, 6),)
+    assert made.projections.k.typed == ()
+    moved = made.projections.q.vector[2] - plain.projections.q.vector[2]
+    old = ask().layers[0].weights.w_q[2, 6]
+    assert moved == pytest.approx((1.0 - old) * made.projections.q.x[2])
 
 
 @DERIVATION

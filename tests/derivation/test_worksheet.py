@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 
-from core import Mask, ModelSpec, Request, Switches, run
+from core import Edit, Mask, ModelSpec, Request, Switches, run
 from core.errors import SettingError
 from tests.derivation.requests import DERIVATION, places
 from tui.printing.worksheet import ANSWERS, worksheet
@@ -59,6 +59,15 @@ def test_masked_keys():
     exercise, answers = sheet(query=0, mask=Mask(causal=True))
     assert sum(line.endswith("| no |") for line in exercise) == 3
     assert sum(line.endswith("| – | 0 |") for line in answers) == 3
+
+
+def test_a_typed_score_is_given_and_answered():
+    edits = (Edit("attn_scores", (0, 0, 3, 1), -1.0), Edit("attn_scores", (0, 0, 2, 1), 5.0))
+    exercise, answers = sheet(edits=edits)
+    assert [line for line in exercise if "typed over" in line] == [
+        "- typed over: the score of 1 ball is -1.000, in place of q·k ÷ divisor"
+    ]
+    assert "| 1 ball | +3.603 | -1.000 | 0.387 | 0.128 |" in answers
 
 
 def test_tokens_cannot_break_a_table():

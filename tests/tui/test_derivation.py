@@ -49,7 +49,7 @@ async def test_a_new_stage_is_in_sight():
         find(pilot, "4 dot: q(1 black) · k(2 cat)", PANE)
 
 
-@pytest.mark.parametrize(("key", "write"), [("c", as_text), ("C", as_markdown)])
+@pytest.mark.parametrize(("key", "write"), [("y", as_text), ("Y", as_markdown)])
 async def test_the_derivation_is_copied_whole(key, write, monkeypatch):
     async with open_app(start(stage="dot")) as pilot:
         copied = []
@@ -59,9 +59,47 @@ async def test_the_derivation_is_copied_whole(key, write, monkeypatch):
         assert "self" in copied[0]
 
 
+async def test_elsewhere_the_command_is_copied_and_c_copies_it_anywhere(monkeypatch):
+    async with open_app(start()) as pilot:
+        copied = []
+        monkeypatch.setattr(pilot.app, "copy_to_clipboard", copied.append)
+        await press(pilot, "c", "2", "y", "c", "Y")
+        assert copied[0] == (
+            "attn-tui --query 1 --key 2 --pane derivation 'The black cat drank the milk'"
+        )
+        assert copied[1] == copied[2] == copied[0].replace("--pane derivation ", "")
+        assert copied[3].startswith("# Derivation")
+
+
+async def test_another_component_is_worked_out():
+    async with open_app(start(stage="projections"), (120, 100)) as pilot:
+        find(pilot, "q[0] of 1 black", PANE)
+        await press(pilot, "right_curly_bracket", "right_curly_bracket")
+        for name in ("q[2] of 1 black", "k[2] of 2 cat", "v[2] of 2 cat"):
+            find(pilot, name, PANE)
+        await press(pilot, "left_curly_bracket", "space", *["space"] * 5)
+        find(pilot, "attn_out[1]", PANE)
+
+
+async def test_nothing_is_made_anew_that_did_not_change(monkeypatch):
+    """A focus, a click or a busy line publishes the same view again."""
+    async with open_app(start()) as pilot:
+        screen = explorer_of(pilot.app)
+        first = screen.blocks()
+        assert first is screen.blocks()
+        assert first
+        await press(pilot, "down")
+        assert screen.blocks() is not first
+        await press(pilot, "up")
+        assert screen.blocks() == first
+        await press(pilot, "2")
+        assert screen.blocks() == ()
+        assert screen._derived is None
+
+
 async def test_nothing_is_derived_of_nothing():
     async with open_app(start()) as pilot:
-        await press(pilot, "e", "ctrl+u", "escape", "c", "space")
+        await press(pilot, "e", "ctrl+u", "escape", "y", "Y", "space")
         assert says(pilot, "The text is empty")
 
 

@@ -23,19 +23,21 @@ from tui.keys import (
     BROWSING,
     BROWSING_LAST,
     COMPARE,
+    DERIVATION,
     EDITING,
     EDITING_LAST,
     GROUPS,
     LEARNING,
     LEARNING_KEYS,
     MATRIX,
+    NUMBERS,
 )
 from tui.screens.help import HelpScreen
 from tui.widgets.bars import KeyBar
 from tui.widgets.sentence import Sentence
 
 MODEL = {"layers": 3}
-PLACE = {"layer": 1, "head": 1, "query": 2, "key": 3, "vector": "k"}
+PLACE = {"layer": 1, "head": 1, "query": 2, "key": 3, "vector": "k", "component": 2}
 LONG = " ".join(f"word{i}" for i in range(100))
 
 
@@ -64,9 +66,12 @@ VIEW = {
         ("3", {"pane": "matrix"}),
         ("4", {"pane": "vectors"}),
         ("5 d", {"pane": "derivation"}),
-        ("6", {"pane": "learning"}),
+        ("7", {"pane": "learning"}),
         ("space", {"pane": "derivation", "stage": "embedding"}),
         ("b", {"pane": "derivation", "stage": "z"}),
+        ("6", {"pane": "numbers"}),
+        ("right_curly_bracket", {"component": 3}),
+        ("left_curly_bracket", {"component": 1}),
         ("v", {"vector": "v"}),
         ("V", {"vector": "q"}),
         ("z", {"zoom": 7}),
@@ -96,8 +101,8 @@ OTHERS = {
         "i",
         "escape",
         "y",
+        "Y",
         "c",
-        "C",
         "r",
         "R",
         "u",
@@ -106,6 +111,7 @@ OTHERS = {
     ),
     *("ctrl+p", "q", "ctrl+q"),
     *("8", "o"),  # of another text, in test_compare.py
+    *("enter", "delete", "backspace"),  # of the numbers
     *("greater_than_sign", "less_than_sign"),  # of a lesson
 }
 
@@ -160,12 +166,12 @@ async def test_sideways_moves_the_key_in_the_matrix(key, other, start_at, end_at
             assert (view_of(pilot).key, view_of(pilot).head) == (end_at, 1)
 
 
-@pytest.mark.parametrize("pane", ["tokens", "matrix"])
+@pytest.mark.parametrize("pane", ["tokens", "matrix", "numbers"])
 async def test_pages_move_the_query_in_lists(pane):
     async with open_app(start(LONG, pane=pane), (80, 24)) as pilot:
         await press(pilot, "pagedown")
         down = view_of(pilot).query
-        assert 8 <= down - PLACE["query"] <= 18
+        assert 6 <= down - PLACE["query"] <= 18
         for _ in range(2):  # faster than any message between them
             explorer_of(pilot.app).action_page(1)
         await settle(pilot)
@@ -243,6 +249,8 @@ BARS = {
     "weights": ((), "weights", BROWSING, BROWSING_LAST, {"undo"}),
     "vectors": ((), "vectors", BROWSING, BROWSING_LAST, {"undo"}),
     "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"undo"}),
+    "derivation": ((), "derivation", DERIVATION, BROWSING_LAST, {"undo"}),
+    "numbers": ((), "numbers", NUMBERS, BROWSING_LAST, {"undo", "original"}),
     "learning": (
         (),
         "learning",
@@ -278,9 +286,10 @@ async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
 
 def test_every_hint_of_the_panes_is_a_key_of_the_table():
     known = {*VIEW, *SWITCHES, *OTHERS}
+    pools = (BROWSING, MATRIX, DERIVATION, NUMBERS, BROWSING_LAST)
     in_learning = {name for key in LEARNING_KEYS for name in key.keys.split(",")}
     assert {hint[2] for hint in LEARNING} <= known | in_learning
-    assert {hint[2] for hint in (*BROWSING, *MATRIX, *COMPARE, *BROWSING_LAST)} <= known
+    assert {hint[2] for pool in (*pools, COMPARE) for hint in pool} <= known
 
 
 async def test_a_click_on_a_hint_acts():
@@ -339,7 +348,7 @@ async def test_clicks_on_frames_and_blank_places_select_nothing_but_the_pane():
         assert view_of(pilot).query == before.query
 
 
-@pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors"])
+@pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors", "numbers"])
 async def test_clicks_on_tabs(pane):
     async with open_app(
         start(pane="tokens" if pane == "weights" else "weights"), (80, 24)

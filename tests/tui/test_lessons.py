@@ -212,7 +212,7 @@ async def test_the_copied_command_reopens_the_step():
     async with open_at("by-hand", 2) as pilot:
         copied = []
         pilot.app.copy_to_clipboard = copied.append
-        await press(pilot, "y", "s", "down", "y")
+        await press(pilot, "c", "s", "down", "c")
         assert copied == [
             "attn-tui lesson --step 3 by-hand",
             "attn-tui lesson --step 3 --no-scale --query 1 by-hand",

@@ -65,7 +65,7 @@ async def test_everything_is_there_before_a_search():
         ("vectors", "Pane: vectors", {"pane": "vectors"}),
         ("milk", "Token 5: milk", {"query": 5}),
         ("token 3", "Token 3: drank", {"query": 3}),
-        ("next vector", "Next vector", {"vector": "input"}),
+        ("next vector", "Next vector; beside the numbers, next array", {"vector": "input"}),
         ("digits", "More digits", {"precision": 4}),
         ("narrower", "Narrower matrix cells, more of the pattern", {"zoom": 2}),
     ],

@@ -7,8 +7,8 @@ from textual.widgets import Input
 
 from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
-from core.types import Learning, Mask, Wish
-from tests.tui.helpers import make_view, settle
+from core.types import Edit, Learning, Mask, Wish
+from tests.tui.helpers import SENTENCE, make_view, settle
 from tui.app import AttnApp
 from tui.lessons import view_at
 from tui.theme import LIGHT
@@ -231,6 +231,55 @@ def test_compare_without_colours(looks, monkeypatch):
 
 def test_edit_the_other_text(looks):
     assert looks(make_view(query=2), COMPACT, keys=("o", " ", "n", "o", "w"))
+
+
+TYPED = (Edit("attn_scores", (0, 1, 5, 2), 1.5), Edit("w_q", (0, 1, 5), -2.0))
+
+
+def numbers(text=SENTENCE, **fields):
+    place = {"query": 5, "key": 2, "head": 1, "pane": "numbers", "dim": 1, "component": 1}
+    return make_view(text, **{**place, **fields})
+
+
+def test_scores_to_type_over(looks):
+    assert looks(numbers(switches={"edits": TYPED}))
+
+
+def test_scores_before_and_after_one_is_typed_over(looks):
+    assert looks(numbers(), keys=("enter", *"1.5", "enter"))
+
+
+def test_a_matrix_to_type_over_at_80x24(looks):
+    assert looks(numbers(array="w_q", switches={"edits": TYPED}), COMPACT)
+
+
+def test_chinese_vectors_to_type_over_at_80x24(looks):
+    assert looks(numbers(CHINESE, array="x"), COMPACT)
+
+
+def test_numbers_in_chinese(looks):
+    set_language("zh")
+    view = numbers(CHINESE, switches={"edits": TYPED})
+    assert looks(view, COMPACT, keys=("enter", *"1,5", "enter"))
+
+
+def test_many_scores_in_the_light(looks):
+    model = {"layers": 2, "heads": 2, "d_model": 8}
+    view = numbers(LONG, model=model, query=140, key=100, layer=1, mask=Mask(causal=True))
+    assert looks(view, theme=LIGHT.name)
+
+
+def test_a_number_is_asked_for(looks):
+    assert looks(numbers(), keys=("enter", *"1."))
+
+
+def test_what_is_no_number_at_80x24(looks):
+    assert looks(numbers(), COMPACT, keys=("enter", *"1,5", "enter"))
+
+
+def test_a_derivation_with_a_score_typed_over(looks):
+    view = numbers(pane="derivation", switches={"edits": TYPED}, stage="softmax")
+    assert looks(view)
 
 
 @pytest.mark.parametrize("end", ["first", "last"])

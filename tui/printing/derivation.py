@@ -40,9 +40,9 @@ class Block:
 
 
 def derivation_blocks(
-    trace: Trace, made: Derivation, precision: int, width: int = WIDTH
+    trace: Trace, made: Derivation, precision: int, width: int = WIDTH, last: str = STAGES[-1]
 ) -> tuple[Block, ...]:
-    """A heading, a block for each of `STAGES` in order, and the self-check.
+    """A heading and a block for each of `STAGES` in order; after all of them the self-check.
 
     Parameters
     ----------
@@ -53,27 +53,25 @@ def derivation_blocks(
         Digits after the point.
     width : int
         Cells that lines are folded to; a column of numbers stays whole.
+    last : str
+        The stage to end with.
     """
+    stages = STAGES[: STAGES.index(last) + 1]
     page = Page(trace, made, precision, width)
-    return (
-        Block(HEADING, page.title, tuple(heading(page))),
-        *(Block(stage, title(page, stage), tuple(stage_lines(page, stage))) for stage in STAGES),
-        Block(CHECK, _("self-check"), tuple(_checks(self_check(trace, made), page))),
-    )
+    blocks = [Block(HEADING, page.title, tuple(heading(page)))]
+    for stage in stages:
+        blocks.append(Block(stage, title(page, stage), tuple(stage_lines(page, stage))))
+    if last == STAGES[-1]:
+        checks = tuple(_checks(self_check(trace, made), page))
+        blocks.append(Block(CHECK, _("self-check"), checks))
+    return tuple(blocks)
 
 
-def blocks_of(scene: Scene) -> tuple[Block, ...]:
-    """The blocks of the query and the key that are selected."""
+def blocks_of(scene: Scene, last: str = STAGES[-1]) -> tuple[Block, ...]:
+    """The blocks of the query and the key that are selected, up to a stage."""
     view = scene.view
-    made = derive(scene.trace, view.layer, view.head, view.query, view.key)
-    return derivation_blocks(scene.trace, made, view.precision)
-
-
-def reached(blocks: Sequence[Block], stage: str) -> tuple[Block, ...]:
-    """The blocks up to a stage; the self-check comes with the last."""
-    order = (HEADING, *STAGES, CHECK)
-    end = order.index(CHECK if stage == STAGES[-1] else stage)
-    return tuple(block for block in blocks if order.index(block.stage) <= end)
+    made = derive(scene.trace, view.layer, view.head, view.query, view.key, view.component)
+    return derivation_blocks(scene.trace, made, view.precision, last=last)
 
 
 def as_text(blocks: Sequence[Block]) -> Iterator[str]:

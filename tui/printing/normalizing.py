@@ -14,6 +14,7 @@ from tui.printing.printed import (
     Line,
     Piece,
     amount,
+    as_typed,
     chosen,
     difference,
     division_note,
@@ -78,7 +79,9 @@ def _row(page: Page, made: Normalizer) -> Iterator[Line]:
     rest = len(made.parts.terms) - len(shown)
     printed = share if made.name != "none" else number
     total, whole = printed(made.parts.total, p), Sum(made.weights, sum(made.weights))
-    parts = unless_masked(page, shown, [(printed(made.parts.terms[i], p), "plain") for i in shown])
+    typed = page.made.scale.typed if made.name == "none" else ()
+    terms = [as_typed((printed(made.parts.terms[i], p), "plain"), i in typed) for i in shown]
+    parts = unless_masked(page, shown, terms)
     weights = unless_masked(page, shown, [(printed(made.weights[i], p), "plain") for i in shown])
     if rest:
         parts.append((printed(made.parts.rest(set(shown)), p), "dim"))
@@ -91,7 +94,9 @@ def _row(page: Page, made: Normalizer) -> Iterator[Line]:
         columns.append([("q·k", "dim"), *unless_masked(page, shown, dots), *ends])
         notes.append(_score_note(page, shown))
     if made.name == "softmax":
-        scores = [plain(page.made.scale.row[i], p) for i in shown]
+        scores = [
+            as_typed(plain(page.made.scale.row[i], p), i in page.made.scale.typed) for i in shown
+        ]
         top = made.top or 0.0
         moved = [plain(page.made.scale.row[i] - top, p) for i in shown]
         columns.append([(_("score"), "dim"), *unless_masked(page, shown, scores), *ends])
@@ -106,6 +111,9 @@ def _row(page: Page, made: Normalizer) -> Iterator[Line]:
         columns.append([(_("weight"), "dim"), *weights, (summed, "strong")])
         notes.append(sum_note([text for text, _ in weights], summed, _("weights")))
     yield from page.table(key_names(page, shown, _("sum"), rest), columns)
+    yield from page.typed(
+        [_("the score of {key}").format(key=page.name(i)) for i in sorted(page.made.scale.typed)]
+    )
     if rest:
         yield from page.note(_("shown: the largest, and the selected key"))
     for note in notes:
@@ -118,6 +126,8 @@ def _score_note(page: Page, shown: Sequence[int]) -> str | None:
     scale, p = page.made.scale, page.precision
     divisor, expected, scores = share(scale.divisor, p), [], []
     for i in (i for i in shown if page.made.mask.allowed[i] and amount(divisor)):
+        if i in scale.typed:
+            continue
         scores.append(number(scale.row[i], p))
         expected.append(quotient(number(page.made.dot.row[i], p), divisor, scores[-1]))
     return miss_note(_("scores"), expected, scores)

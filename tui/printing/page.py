@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from core.derivation import Derivation, Sum, Vector
 from core.language import _
@@ -14,6 +14,7 @@ from tui.printing.printed import (
     Column,
     Line,
     Piece,
+    as_typed,
     by_sign,
     chosen,
     miss_note,
@@ -25,6 +26,7 @@ from tui.printing.printed import (
     wrapped,
 )
 
+TYPED = 8  # numbers typed over that are named
 ROWS = 16  # of a table; more are cut, and said to be
 NAME_CELLS = 12
 INDENT = 2  # cells before a line where it is printed
@@ -54,8 +56,18 @@ class Page:
     def table(self, first: Column, *groups: Sequence[Column]) -> Iterator[Line]:
         yield from tabulate(first, groups, self.width - INDENT)
 
-    def column(self, name: str, values: Sequence[float]) -> Column:
-        return [(name, "dim"), *(plain(value, self.precision) for value in values)]
+    def column(self, name: str, values: Sequence[float], typed: Collection[int] = ()) -> Column:
+        """A header and numbers, those typed over in another role."""
+        cells = [plain(value, self.precision) for value in values]
+        return [(name, "dim"), *(as_typed(cell, i in typed) for i, cell in enumerate(cells))]
+
+    def typed(self, what: Sequence[str]) -> Iterator[Line]:
+        """Say what is typed over, if anything is."""
+        if not what:
+            return
+        left = len(what) - TYPED
+        words = [*what[:TYPED], *[_("{n} more").format(n=left)] * (left > 0)]
+        yield from self.note(_("typed over: {places}").format(places=", ".join(words)))
 
     def more(self, shown: int, count: int, words: str = "") -> Iterator[Line]:
         """Say how many are left out, in words with an ``{n}``."""

@@ -40,6 +40,11 @@ def plain(value: float, precision: int) -> Piece:
     return number(value, precision), "plain"
 
 
+def as_typed(piece: Piece, typed: bool) -> Piece:
+    """A number typed over stands out."""
+    return (piece[0], "selected") if typed else piece
+
+
 def by_sign(value: float, precision: int, of: str = "") -> Piece:
     """A number with the role of its sign; what prints as 0 has none."""
     text = number(value, precision)

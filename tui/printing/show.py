@@ -20,7 +20,7 @@ from core.comparison import Comparison
 from core.errors import AttnError
 from core.language import N_, _
 from core.text import is_unseen, label
-from core.types import Array, BoolArray, LayerTrace, Request, Token, Trace
+from core.types import Array, BoolArray, LayerTrace, Request, Switches, Token, Trace
 from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
@@ -195,6 +195,7 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "temperature": switches.temperature,
             "projections": _projections(request),
             "normalizer": switches.normalizer,
+            **_edits(switches),
             **_json_learning(trace),
         },
     )
@@ -217,6 +218,14 @@ def _json_learning(trace: Trace) -> dict[str, Any]:
         "least_loss": history.least,
     }
     return {"learning": found}
+
+
+def _edits(switches: Switches) -> dict[str, Any]:
+    """The numbers typed over, if there are any."""
+    found = [
+        {"array": edit.array, "place": edit.place, "value": edit.value} for edit in switches.edits
+    ]
+    return {"edits": found} if found else {}
 
 
 def _projections(request: Request) -> str:

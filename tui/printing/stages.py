@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.cells import cell_len
 
 from core import counts
-from core.derivation import COMPONENT, Sum
+from core.derivation import Projection, Sum
 from core.language import _
 from core.names import STAGES
 from tui.labels import pad
@@ -77,50 +77,59 @@ def _positions(page: Page) -> Iterator[Line]:
     if not switches.positions:
         yield from page.say(_("Positions are off: nothing is added."))
     rows = made.positions.rows
+    tokens = (
+        (page.query, "query", made.positions.typed_query),
+        (page.key, "key", made.positions.typed_key),
+    )
     groups = [
         [
             page.column(name, getattr(made.embedding, which)[:ROWS]),
             page.column(_("+ position"), getattr(rows, which)[:ROWS]),
-            page.column("resid_pre", getattr(resid_pre, which)[:ROWS]),
+            page.column("resid_pre", getattr(resid_pre, which)[:ROWS], typed),
         ]
-        for name, which in ((page.query, "query"), (page.key, "key"))
+        for name, which, typed in tokens
     ]
     yield from page.table(_dims(len(rows.query)), *groups)
     yield from page.more(ROWS, len(rows.query))
+    words = _("dim {dim} of {token}")
+    names = [words.format(dim=dim, token=name) for name, _which, typed in tokens for dim in typed]
+    yield from page.typed(list(dict.fromkeys(names)))
     sums = [
         (amount(a[0]) + amount(b[0]), c[0])
-        for group in groups
-        for a, b, c in zip(*(column[1:] for column in group), strict=True)
+        for group, (_name, _which, typed) in zip(groups, tokens, strict=True)
+        for dim, (a, b, c) in enumerate(zip(*(column[1:] for column in group), strict=True))
+        if dim not in typed
     ]
     yield from page.note(miss_note(_("sums"), [a for a, _ in sums], [b for _, b in sums]))
 
 
 def _projections(page: Page) -> Iterator[Line]:
     made = page.made.projections
-    column = page.made.head * len(made.q.vector) + COMPONENT
-    yield from page.say(
-        _("q[{i}] of {token}: resid_pre times column {column} of W_Q, term by term").format(
-            i=COMPONENT, token=page.query, column=column
-        )
-    )
-    weights = made.q.columns[:, COMPONENT].tolist()
-    names = (_("dim"), "resid_pre", f"W_Q[·,{column}]", f"q[{COMPONENT}]")
-    yield from page.summed(names, made.q.x, weights, made.q.component)
-    yield ()
-    yield from page.say(_("The rest in the same way; k and v of the key, with W_K and W_V:"))
+    parts = (("q", page.query, made.q), ("k", page.key, made.k), ("v", page.key, made.v))
+    for name, token, part in parts:
+        yield from _projected(page, name, token, part)
+    yield from page.say(_("The other components in the same way:"))
     d_head = len(made.q.vector)
     yield from page.table(
         [("i", "dim"), *_dims(d_head)[1:]],
-        *(
-            [page.column(name, part.vector[:ROWS])]
-            for name, part in (
-                (f"q({page.query})", made.q),
-                (f"k({page.key})", made.k),
-                (f"v({page.key})", made.v),
-            )
-        ),
+        *([page.column(f"{name}({token})", part.vector[:ROWS])] for name, token, part in parts),
     )
     yield from page.more(ROWS, d_head)
+
+
+def _projected(page: Page, name: str, token: str, part: Projection) -> Iterator[Line]:
+    """One component of q, k or v, term by term."""
+    column = page.made.head * len(part.vector) + part.index
+    component, matrix = f"{name}[{part.index}]", f"W_{name.upper()}"
+    words = _("{component} of {token}: resid_pre times column {column} of {matrix}, term by term")
+    yield from page.say(
+        words.format(component=component, token=token, column=column, matrix=matrix)
+    )
+    names = (_("dim"), "resid_pre", f"{matrix}[·,{column}]", component)
+    weights = part.columns[:, part.index].tolist()
+    yield from page.summed(names, part.x, weights, part.component)
+    yield from page.typed([f"{matrix}[{row},{at}]" for row, at in part.typed])
+    yield ()
 
 
 def _dot(page: Page) -> Iterator[Line]:
@@ -136,13 +145,19 @@ def _scale(page: Page) -> Iterator[Line]:
     if not page.trace.request.switches.scale:
         root = _("(÷√{d_head} is off)").format(d_head=d_head)
     divisor = share(scale.divisor, p)
-    names = (_("divisor"), _("score"))
+    typed = page.made.key in scale.typed
+    names = (_("divisor"), "q·k", _("score"))
     cells = max(map(cell_len, names)) + len(GAP)
     temperature = _("{root} × temperature {value:g}").format(root=root, value=scale.temperature)
     yield from page.say(f"{pad(names[0], cells)}{temperature} = {divisor}")
-    dot, score = number(page.made.dot.products.total, p), number(scale.score, p)
-    yield ((pad(names[1], cells), "plain"), (f"{dot} ÷ {divisor} = ", "plain"), (score, "strong"))
+    dot, score = number(page.made.dot.products.total, p), number(scale.divided, p)
+    name = pad(names[1] if typed else names[2], cells)
+    yield ((name, "plain"), (f"{dot} ÷ {divisor} = ", "plain"), (score, "strong"))
     yield from page.note(division_note(dot, divisor, score))
+    if typed:
+        aside = "  " + _("typed over, in place of that")
+        typed_score = (number(scale.score, p), "selected")
+        yield ((pad(names[2], cells), "plain"), typed_score, (aside, "dim"))
     if page.made.softmax.name == "linear":
         yield from page.note(_("The linear normalizer takes q and k; this score is not used."))
 
@@ -187,7 +202,7 @@ def _z(page: Page) -> Iterator[Line]:
     printed = number if page.made.softmax.name == "none" else share
     shown = chosen(weights, ROWS, page.made.key)
     rest = len(weights) - len(shown)
-    dims = range(min(len(made.total), DIMS))
+    dims = _dims_of_z(page)
     cells = [(printed(weights[i], p), "plain") for i in shown]
     weight = [(_("weight"), "dim"), *unless_masked(page, shown, cells)]
     yield from page.table(
@@ -206,12 +221,19 @@ def _z(page: Page) -> Iterator[Line]:
         columns.append([[(f"z[{d}]", "dim"), *column, (total, "strong")]])
         notes.append(sum_note([text for text, _ in column], total, f"z[{d}]"))
     yield from page.table(key_names(page, shown, "z", rest), *columns)
-    yield from page.more(DIMS, len(made.total), _("… {n:,} more dimensions of v and z"))
+    yield from page.more(len(dims), len(made.total), _("… {n:,} more dimensions of v and z"))
     if rest:
         yield from page.note(_("shown: the keys with the largest weights, and the selected key"))
     yield from page.note(_term_note(page, shown, weights))
     for note in notes:
         yield from page.note(note)
+
+
+def _dims_of_z(page: Page) -> range:
+    """The dimensions of z and v that are shown: those around the chosen component."""
+    count, index = len(page.made.z.total), page.made.projections.q.index
+    first = index // DIMS * DIMS
+    return range(first, min(first + DIMS, count))
 
 
 def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> str | None:
@@ -220,7 +242,7 @@ def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> st
     printed = number if page.made.softmax.name == "none" else share
     expected, terms = [], []
     for i in (i for i in shown if page.made.mask.allowed[i]):
-        for d in range(min(len(made.total), DIMS)):
+        for d in _dims_of_z(page):
             terms.append(number(made.terms[i][d], p))
             expected.append(product(printed(weights[i], p), number(made.v[i][d], p), terms[-1]))
     return miss_note(_("products"), expected, terms)
@@ -234,10 +256,12 @@ def _output(page: Page) -> Iterator[Line]:
         _(
             "The z of all {heads} side by side (this head's are {first} to {last}), times column"
             " {column} of W_O:"
-        ).format(heads=counts.heads(heads), first=start, last=start + d_head - 1, column=COMPONENT)
+        ).format(
+            heads=counts.heads(heads), first=start, last=start + d_head - 1, column=output.index
+        )
     )
-    names = (_("dim"), _("merged z"), f"W_O[·,{COMPONENT}]", f"attn_out[{COMPONENT}]")
-    column = output.w_o[:, COMPONENT].tolist()
+    names = (_("dim"), _("merged z"), f"W_O[·,{output.index}]", f"attn_out[{output.index}]")
+    column = output.w_o[:, output.index].tolist()
     yield from page.summed(names, output.merged, column, output.component)
     yield ()
     yield from page.say(_("The rest in the same way:"))

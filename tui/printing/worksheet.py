@@ -99,6 +99,10 @@ class _Sheet:
         yield "- " + _("temperature: {value:g}").format(value=switches.temperature)
         yield "- " + _("mask: {mask}").format(mask=escaped(mask_in_words(switches.mask)))
         yield "- " + _("normalizer: {name}").format(name=_(switches.normalizer))
+        words = _("typed over: the score of {key} is {score}, in place of q·k ÷ divisor")
+        for key in sorted(made.scale.typed):
+            score = number(made.scale.row[key], self._precision)
+            yield "- " + words.format(key=self._names[key], score=score)
         yield ""
         yield _("q of {token}:").format(token=self._query)
         yield ""

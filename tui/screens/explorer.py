@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from core.errors import AttnError
 from core.language import _
 from core.text import visible
 from tui.keys import (
@@ -26,15 +26,17 @@ from tui.keys import (
     EDITING_LAST,
     LEARNING,
     MATRIX,
+    NUMBERS,
     Hint,
     works,
 )
 from tui.messages import Pressed, Selected
-from tui.scene import Scene, View, panes
+from tui.scene import Scene, View, cursor, panes
 from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
+from tui.screens.numbers import NumbersScreen
 from tui.terminal.compositor import SpansCompositor
-from tui.theme import DARK, Palette
+from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
 from tui.widgets.compare import ComparePane
 from tui.widgets.derivation import DerivationPane
@@ -42,6 +44,7 @@ from tui.widgets.learning import LearningPane
 from tui.widgets.lesson import LessonPanel
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
+from tui.widgets.numbers import NumbersPane
 from tui.widgets.pane import Pane
 from tui.widgets.sentence import Sentence
 from tui.widgets.tokens import TokensPane
@@ -50,7 +53,7 @@ from tui.widgets.weights import WeightsPane
 
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")
-SIDE = ("vectors", "learning", "compare")
+SIDE = ("vectors", "numbers", "learning", "compare")
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -58,10 +61,9 @@ BURST_SECONDS = 0.03
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
-    from tui.printing.derivation import Block
 
 
-class ExplorerScreen(CompareScreen, LearningScreen):
+class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
@@ -98,6 +100,7 @@ class ExplorerScreen(CompareScreen, LearningScreen):
                 yield MatrixPane("matrix")
             with Vertical(id="side"):
                 yield VectorsPane("vectors")
+                yield NumbersPane("numbers")
                 yield LearningPane("learning")
                 yield ComparePane("compare")
             yield DerivationPane("derivation")
@@ -144,20 +147,13 @@ class ExplorerScreen(CompareScreen, LearningScreen):
         if notices != self._notices:
             self._notices = notices
             self.query_one("#sentence-box").border_subtitle = Content(notices)
-        self._derivation.blocks = self._blocks() if self.state.view.pane == "derivation" else ()
+        self._derivation.blocks = self.blocks()
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
             widget.scene = scene
         self._show_active()
         self._update_keys()
-
-    def _blocks(self) -> tuple[Block, ...]:
-        """The derivation of the selected query and key, as far as the stage."""
-        from tui.printing.derivation import blocks_of, reached  # not needed for the first frame
-
-        scene = self.state.scene
-        return reached(blocks_of(scene), scene.view.stage) if scene else ()
 
     # The sentence.
 
@@ -212,12 +208,16 @@ class ExplorerScreen(CompareScreen, LearningScreen):
         self.state.cycle(name, by)
         self._publish()
 
-    def action_sideways(self, by: int) -> None:
-        pane = self.state.view.pane
-        if pane == "compare":
-            self.step_in_ranking(by)
-        else:
-            self.action_step("key" if pane in ("matrix", "derivation") else "head", by)
+    def action_move(self, down: int, across: int) -> None:
+        if across and self.state.view.pane == "compare":
+            self.step_in_ranking(across)
+            return
+        self.state.move(down, across)
+        self._publish()
+
+    def action_next_shown(self, by: int) -> None:
+        """The next vector, or the next array where the numbers are beside."""
+        self.action_cycle("array" if self._side == "numbers" else "vector", by)
 
     def action_guess(self) -> None:
         self.action_pane("derivation")
@@ -230,9 +230,9 @@ class ExplorerScreen(CompareScreen, LearningScreen):
         self.state.cycle("stage", by)
         self.action_pane("derivation")
 
-    def action_jump(self, query: int) -> None:
-        last = len(self.state.trace.tokens) - 1 if self.state.trace else 0
-        self.select(query=last if query < 0 else query)
+    def action_jump(self, to: int) -> None:
+        """The first row of the pane's cursor, or the last."""
+        self.select(**{cursor(self.state.view)[0]: sys.maxsize if to < 0 else 0})
 
     def action_page(self, by: int) -> None:
         if self.scene is not None:
@@ -269,9 +269,6 @@ class ExplorerScreen(CompareScreen, LearningScreen):
     def action_switch(self, name: str) -> None:
         self.submit(self.state.toggled(name))
 
-    def action_word(self, name: str) -> None:
-        self.submit(self.state.next_word(name))
-
     def action_undo(self) -> None:
         request = self.state.undone()
         if request is not None:
@@ -281,28 +278,6 @@ class ExplorerScreen(CompareScreen, LearningScreen):
         self.submit(self.state.next_temperature(by))
 
     # The rest.
-
-    def action_copy(self) -> None:
-        from tui.command import command_line  # not needed for the first frame
-
-        try:
-            theme = self.app.theme if self.app.theme != DARK.name else None
-            command = command_line(self.state.view, theme, self.guide)
-        except AttnError as error:
-            self.notify(str(error), severity="warning", markup=False)
-            return
-        self.app.copy_to_clipboard(command)
-        self.notify(command, title=_("Copied"), markup=False)
-
-    def action_copy_derivation(self, form: str) -> None:
-        from tui.printing.derivation import as_markdown, as_text, blocks_of
-
-        if self.scene is None:
-            return
-        lines = (as_markdown if form == "markdown" else as_text)(blocks_of(self.scene))
-        self.app.copy_to_clipboard("\n".join(lines))
-        what = _("the derivation, as {form}").format(form=form)
-        self.notify(what, title=_("Copied"), markup=False)
 
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
@@ -363,6 +338,7 @@ class ExplorerScreen(CompareScreen, LearningScreen):
             pools = {
                 "matrix": MATRIX,
                 "derivation": DERIVATION,
+                "numbers": NUMBERS,
                 "learning": LEARNING,
                 "compare": COMPARE,
             }

@@ -1,0 +1,133 @@
+"""What the explorer does with numbers: types one over, puts the original back, copies them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.edits import check_used
+from core.errors import AttnError
+from core.language import _
+from tui.screens.lesson import LessonScreen
+from tui.theme import DARK
+
+if TYPE_CHECKING:
+    from core.types import Request, Trace
+    from tui.printing.derivation import Block
+
+
+class NumbersScreen(LessonScreen):
+    """The part of the explorer that knows numbers typed over, and the derivation's."""
+
+    if TYPE_CHECKING:  # what the explorer itself provides
+
+        def action_pane(self, name: str) -> None: ...
+
+    _derived: tuple[tuple[object, ...], tuple[Block, ...]] | None = None
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The derivation of what is selected, as far as the stage; made when that changes."""
+        scene = self.state.scene
+        if scene is None or scene.view.pane != "derivation":
+            self._derived = None  # which would keep a trace alive
+            return ()
+        from tui.printing.derivation import blocks_of  # not needed for the first frame
+
+        view = scene.view
+        place = (view.layer, view.head, view.query, view.key, view.component)
+        key: tuple[Trace | object, ...] = (scene.trace, place, view.precision, view.stage)
+        if self._derived is None or self._derived[0] != key:
+            self._derived = (key, blocks_of(scene, view.stage))
+        return self._derived[1]
+
+    # Typing over.
+
+    def action_type_over(self) -> None:
+        """Ask for a number in place of the one under the cursor of the numbers."""
+        scene = self.state.scene
+        if scene is None:
+            return
+        if scene.view.pane != "numbers":
+            self.action_pane("numbers")
+            return
+        from tui.numbers import place_of, question
+        from tui.screens.number import NumberPrompt
+
+        array, place = scene.view.array, place_of(scene.view)
+        try:
+            check_used(self.state.asked, array, scene.view.layer)
+        except AttnError as error:
+            self.warn(str(error))
+            return
+
+        def typed(value: float | None) -> None:
+            if value is not None:
+                self.submit(self.state.typed(array, place, value))
+
+        self.app.push_screen(NumberPrompt(question(scene)), typed)
+
+    def keeps(self, request: Request, error: AttnError) -> bool:
+        """What the arithmetic refuses of numbers typed over leaves all as it was."""
+        if super().keeps(request, error):
+            return True
+        trace = self.state.trace
+        if trace is None or not request.switches.edits or request.text != trace.request.text:
+            return False
+        self.state.asked = trace.request
+        self.warn(str(error))
+        return True
+
+    def action_put_back(self) -> None:
+        """Put the original number back under the cursor of the numbers."""
+        from tui.numbers import edit_of
+
+        view = self.state.view
+        edit = edit_of(view)
+        if view.pane == "numbers" and edit is not None:
+            self.submit(self.state.put_back(edit.array, edit.place))
+
+    def action_word(self, name: str) -> None:
+        """The next word of a switch, without those that a number typed over does not go with."""
+        for by in (1, 2):
+            request = self.state.next_word(name, by)
+            refused = self.state.refused_edits(request)
+            if refused is None:
+                if request != self.state.asked:
+                    self.submit(request)
+                return
+            self.warn(str(refused))
+
+    def warn(self, sentence: str) -> None:
+        """Say why nothing was done, or not all of it."""
+        self.notify(sentence[:1].upper() + sentence[1:], severity="warning", markup=False)
+
+    # Copying.
+
+    def action_copy(self) -> None:
+        """Copy the derivation where it is shown, and elsewhere the command."""
+        if self.state.view.pane == "derivation":
+            self.action_copy_derivation("text")
+        else:
+            self.action_copy_command()
+
+    def action_copy_command(self) -> None:
+        from tui.command import command_line  # not needed for the first frame
+
+        try:
+            theme = self.app.theme if self.app.theme != DARK.name else None
+            command = command_line(self.state.view, theme, self.guide)
+        except AttnError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        self.app.copy_to_clipboard(command)
+        self.notify(command, title=_("Copied"), markup=False)
+
+    def action_copy_derivation(self, form: str) -> None:
+        from tui.printing.derivation import as_markdown, as_text, blocks_of
+
+        scene = self.state.scene
+        if scene is None:
+            return
+        lines = (as_markdown if form == "markdown" else as_text)(blocks_of(scene))
+        self.app.copy_to_clipboard("\n".join(lines))
+        what = _("the derivation, as {form}").format(form=form)
+        self.notify(what, title=_("Copied"), markup=False)
