@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from core.errors import SettingError
@@ -57,6 +57,14 @@ def read_edit(text: str) -> Edit:
             ),
         )
     return Edit(found[1], tuple(map(int, found[2].split(","))), read_value(found[3]))
+
+
+def read_edits(texts: Iterable[str]) -> tuple[Edit, ...]:
+    """Read several; of two at one place the later one holds."""
+    found: tuple[Edit, ...] = ()
+    for text in texts:
+        found = with_edit(found, read_edit(text))
+    return found
 
 
 def written(edit: Edit) -> str:

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from core import counts
 from core.compare import compared_tokens
-from core.edits import check_edits, read_edit, with_edit
-from core.errors import AttnError, LessonError, SettingError
+from core.edits import check_edits, read_edits
+from core.errors import AttnError, LessonError
 from core.language import N_, _
 from core.learning import check_learning
 from core.lesson_numbers import CHANGE
@@ -22,17 +22,7 @@ from core.names import EDITABLE, MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STA
 from core.runner import check_model, check_switches, check_wishes
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import (
-    Edit,
-    GivenModel,
-    Mask,
-    ModelSpec,
-    Request,
-    Rows,
-    Switches,
-    Tokens,
-    Wish,
-)
+from core.types import GivenModel, Mask, ModelSpec, Request, Rows, Switches, Tokens, Wish
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20
@@ -302,7 +292,7 @@ def _switches(table: _Table) -> list[tuple[str, Any]]:
         "temperature": lambda: part.number("temperature"),
         "projections": lambda: _projections(part),
         "normalizer": lambda: part.one_of("normalizer", NORMALIZERS),
-        "edits": lambda: _edits(part),
+        "edits": lambda: _from_texts(part, "edits", read_edits, '["x[0,1]=3"]'),
     }
     found = [(name, read()) for name, read in readers.items() if part.has(name)]
     part.done(*readers)
@@ -312,7 +302,7 @@ def _switches(table: _Table) -> list[tuple[str, Any]]:
 def _learning(table: _Table) -> list[tuple[str, Any]]:
     part = table.table("learning")
     readers: dict[str, Callable[[], Any]] = {
-        "wishes": lambda: _wishes(part),
+        "wishes": lambda: _from_texts(part, "wishes", _read_wishes, '["5:3=0.6,2=0.3"]'),
         "head": lambda: part.whole("head", 0, 2**16),
         "steps": lambda: part.whole("steps", 0, MAX_STEPS),
         "rate": lambda: part.number("rate"),
@@ -322,15 +312,20 @@ def _learning(table: _Table) -> list[tuple[str, Any]]:
     return found
 
 
-def _wishes(part: _Table) -> tuple[Wish, ...]:
-    """Wishes as the command line has them."""
-    value = part.get("wishes")
-    if not isinstance(value, list) or not all(isinstance(wish, str) for wish in value):
-        part.refuse("wishes", _("is no list of wishes"), _('write it as ["5:3=0.6,2=0.3"]'))
+def _from_texts(part: _Table, key: str, read: Callable[[list[str]], Any], example: str) -> Any:
+    """What a list of texts says, each of them as on the command line."""
+    texts = part.get(key)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        hint = _("write it as {example}").format(example=example)
+        part.refuse(key, _("is no list of texts"), hint)
     try:
-        return tuple(sorted(map(read_wish, value), key=lambda wish: wish.query))
-    except SettingError as error:
-        part.refuse("wishes", _is_refused(error), error.hint)
+        return read(texts)
+    except AttnError as error:
+        part.refuse(key, _is_refused(error), error.hint)
+
+
+def _read_wishes(texts: list[str]) -> tuple[Wish, ...]:
+    return tuple(sorted(map(read_wish, texts), key=lambda wish: wish.query))
 
 
 def _projections(part: _Table) -> str:
@@ -346,19 +341,6 @@ def _mask(part: _Table) -> Mask:
         hint = _("choose one of {names}").format(names="none, causal, window:N, causal+window:N")
         part.refuse("mask", _is(value), hint)
     return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
-
-
-def _edits(part: _Table) -> tuple[Edit, ...]:
-    value = part.get("edits")
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        part.refuse("edits", _("is no list of texts"), _('write it as ["attn_scores[0,0,1,2]=3"]'))
-    found: tuple[Edit, ...] = ()
-    for text in value:
-        try:
-            found = with_edit(found, read_edit(text))
-        except AttnError as error:
-            part.refuse("edits", _is_refused(error), error.hint)
-    return found
 
 
 def _step(table: _Table, limits: dict[str, int], panes: Sequence[str]) -> Step:

@@ -18,8 +18,9 @@ from core.tokenization import PATTERNS
 from core.types import Learning, Mask
 from core.wishes import wish_in_words
 from tui.lessons import Guide
-from tui.options import NO_WISH, PLACES
+from tui.options import PLACES
 from tui.scene import View
+from tui.values import NONE
 
 NAME = "attn-tui"
 COMMANDS = ("show", "worksheet", "lesson", "lessons")  # such a text needs a -- before it
@@ -90,7 +91,7 @@ def _typed_over(view: View, plain: View) -> Iterator[str]:
     found = view.request.switches.edits
     if found == plain.request.switches.edits:
         return
-    for value in map(written, found) if found else ("none",):
+    for value in map(written, found) if found else (NONE,):
         yield "--set"
         yield _quoted(value)
 
@@ -136,7 +137,7 @@ def _learning(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     """
     now, usual = view.request.learning, plain.request.learning
     if now is None:
-        yield "--wish", NO_WISH if usual else None, None
+        yield "--wish", NONE if usual else None, None
         return
     if usual is None:
         usual = Learning((), view.head)

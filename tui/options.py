@@ -5,7 +5,6 @@ Neither textual nor NumPy is imported with this module, so that ``--help`` answe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,10 @@ from tui.choices import (
     ZOOMS,
 )
 from tui.usage import Choice, Decorated, option, print_help
+from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
-    from core.types import Learning, Tokens, Wish
+    from core.types import Learning, Tokens
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -36,93 +36,6 @@ PLACES = (
     *("pane", "vector", "zoom", "stage", "array", "dim", "component", "compare"),
     "precision",
 )
-
-# 20 digits hold the largest seed, and every sum with them stays cheap.
-_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
-_MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
-_SHOWN = 40  # cells of a value that is quoted back
-NO_WISH = "none"
-_MASK_FORMS = "none|causal|window:N|causal+window:N"
-
-
-def whole(value: str | int) -> int:
-    """Read a whole number; its range is checked where its meaning is known."""
-    if not _WHOLE.fullmatch(str(value)):
-        raise click.BadParameter(
-            _("{value} is not a whole number of at most 20 digits").format(value=_short(value))
-        )
-    return int(value)
-
-
-def decimal(value: str | float) -> float:
-    """Read a number; its range is checked where its meaning is known."""
-    try:
-        return float(value)
-    except ValueError:
-        from tui.labels import clip
-
-        shown = repr(clip(str(value), _SHOWN))
-        raise click.BadParameter(
-            _("{value} is no number such as 0.5 or 2").format(value=shown)
-        ) from None
-
-
-def mask_parts(value: str) -> tuple[bool, int | None]:
-    """Read ``none``, ``causal``, ``window:N`` or ``causal+window:N`` as (causal, window)."""
-    found = _MASK.fullmatch(value)
-    if not found:
-        forms = _MASK_FORMS.replace("|", ", ")
-        raise click.BadParameter(
-            _("{value} is no mask: choose one of {forms} with N from 0").format(
-                value=_short(value), forms=forms
-            )
-        )
-    window = found["window"]
-    return bool(found["causal"] or found["both"]), None if window is None else int(window)
-
-
-def keys(value: str) -> frozenset[int]:
-    """Read key numbers with commas between them."""
-    parts = [part.strip() for part in value.split(",")]
-    if not all(_WHOLE.fullmatch(part) for part in parts):
-        raise click.BadParameter(
-            _("{value} is no list of key numbers such as 0,2").format(value=_short(value))
-        )
-    return frozenset(map(int, parts))
-
-
-def wish(value: str) -> Wish | None:
-    """Read ``5:3=0.6,2=0.3``; None is the word ``none``."""
-    from core.errors import AttnError
-    from core.wishes import read_wish
-
-    try:
-        return None if value == NO_WISH else read_wish(value)
-    except AttnError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def edits(_ctx: click.Context, _option: click.Parameter, values: Sequence[str]) -> tuple[Any, ...]:
-    """Read numbers typed over; the word ``none`` takes away those of a lesson."""
-    if not values:
-        return ()
-    from core.edits import read_edit, with_edit  # NumPy, which --help does without
-    from core.errors import AttnError
-
-    found: tuple[Any, ...] = ()
-    try:
-        for value in values:
-            if value != "none":
-                found = with_edit(found, read_edit(value))
-    except AttnError as error:
-        raise click.BadParameter(str(error).rstrip(".")) from None
-    return found
-
-
-def _short(value: str | int) -> str:
-    """What was given, in quotes; enough of it to find it again."""
-    text = str(value)
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
 def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:
@@ -174,7 +87,7 @@ _SWITCHES = (
         "--mask",
         type=mask_parts,
         default="none",
-        metavar=_MASK_FORMS,
+        metavar=MASK_FORMS,
         show_default=True,
         help=N_("Keys that a query may attend to: all, those up to it, those at most N away."),
     ),

@@ -205,7 +205,7 @@ FAULTS = [
     (("digits = 0", "digits = 0\nstep = 3"), "expected 1.step is 3, out of range"),
     (("digits = 0", f"digits = {'1' * 5000}"), "a number in it has thousands of digits"),
     (("x = [[1, 0], [0, 1]]", "x = " + "[" * 10**5), "nests too deeply"),
-    (("positions = false", "positions = false\n[learning]\nwishes = 1"), "no list of wishes"),
+    (("positions = false", "positions = false\n[learning]\nwishes = 1"), "no list of texts"),
     (
         ("query = 1", 'query = 1\nlearning = { wishes = ["0"] }'),
         "steps 1.learning.wishes is refused: “” is no wished-for weight",
