@@ -200,7 +200,6 @@ async def test_a_number_too_large_for_the_arithmetic_changes_nothing_and_says_wh
         before = view_of(pilot)
         await press(pilot, "enter", *"1e308", "enter")
         assert says(pilot, "is not finite")
-        assert says(pilot, "type smaller numbers")
         assert view_of(pilot) == before
         assert explorer_of(pilot.app).scene is not None
         await press(pilot, "u")
