@@ -169,7 +169,7 @@ def test_the_wishes_of_a_step_stay_with_their_steps_and_can_be_taken_back(opened
 
 def test_numbers_typed_over_take_the_place_of_the_steps_own(opened, tmp_path):
     file = tmp_path / "mine.toml"
-    text = bundled_paths()["by-hand"].read_text()
+    text = bundled_paths()["by-hand"].read_text().partition("[[expected]]")[0]
     switches = 'positions = false\nedits = ["x[0,0]=3", "w_q[0,1,0]=2"]'
     file.write_text(text.replace("positions = false", switches))
     lesson = open_lesson(str(file))
