@@ -226,10 +226,10 @@ async def test_leaving_an_empty_text_for_the_sentence_stays_in_the_sentence():
 async def test_the_palette_compares_with_an_example_and_stops():
     async with open_app(make_view()) as pilot:
         title, text = examples()[1]
-        await press(pilot, "ctrl+p", *f"compare with: {title}".lower(), "enter", "enter")
+        await press(pilot, "ctrl+p", *f"compare with: {title}".lower(), "enter")
         assert view_of(pilot).compare == text
         assert in_step(pilot)
-        await press(pilot, "ctrl+p", *"stop comparing", "enter", "enter")
+        await press(pilot, "ctrl+p", *"stop comparing", "enter")
         assert view_of(pilot).compare is None
         assert "compare" not in panes(view_of(pilot))
         await press(pilot, "o", "escape")

@@ -191,10 +191,10 @@ async def test_lessons_are_opened_and_left_from_the_palette():
     app = AttnApp(view_at(open_lesson("order"), 0))
     async with app.run_test(size=(120, 36)) as pilot:
         await settle(pilot)
-        await press(pilot, "ctrl+p", *"lesson: two samples", "enter", "enter")
+        await press(pilot, "ctrl+p", *"lesson: two samples", "enter")
         assert view_of(pilot) == view_at(open_lesson("relations"), 0)
         assert sentence_of(pilot).true_text == "A B"
-        await press(pilot, "ctrl+p", *"leave the lesson", "enter", "enter")
+        await press(pilot, "ctrl+p", *"leave the lesson", "enter")
         assert view_of(pilot).request.model.seed == 0
         assert not app.screen.query_one(LessonPanel).display
         assert shown_text(pilot) == "A B"
