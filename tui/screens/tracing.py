@@ -71,6 +71,8 @@ class TracingScreen(Screen[None]):
     def _arrived(self, generation: int, request: Request, result: Answer | AttnError) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
         self._tracing = False
+        if self.app.return_code is not None:  # the explorer is being taken apart
+            return
         waiting, self._queued = self._queued, None
         if generation == self.generation:
             self._take(request, result)
