@@ -11,8 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tui.theme import DARK, make_palette
-from tui.widgets import lines
-from tui.widgets.lines import cells_of, line_cells, to_strip
+from tui.widgets.lines import changed_spans, line_cells, to_strip
 from tui.widgets.pane import frame, window
 
 quiet = settings(derandomize=True, deadline=None, max_examples=300)
@@ -36,10 +35,6 @@ def cells(strip):
             found += [(longest, style, part) for part in range(cell_len(longest))]
             rest = rest[len(longest) :]
     return found
-
-
-def changed_spans(old, new):
-    return lines.changed_spans(cells_of(old), cells_of(new))
 
 
 def strip_of(made, width):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -39,26 +40,36 @@ class SpansUpdate(CompositorUpdate):
         return "".join(out)
 
 
-def _between(strip: Strip, start: int, end: int) -> Iterable[Segment]:
-    """Segments of the cells ``[start, end)``."""
-    if start <= 0 and end >= strip.cell_length:
-        return strip
-    kept: list[Segment] = []
-    at = 0
+def cut(strip: Strip, spans: Sequence[tuple[int, int]]) -> list[list[Segment]]:
+    """Segments of the cells ``[start, end)`` of each span; the spans come in order."""
+    parts: list[list[Segment]] = [[] for _ in spans]
+    index, at = 0, 0
+    start, end = spans[0]
     for segment in strip:
-        length = cell_len(segment.text)
-        if at + length > start:
-            if at < start:
-                segment = segment.split_cells(start - at)[1]
-                length -= start - at
-                at = start
-            if at + length > end:
-                segment = segment.split_cells(end - at)[0]
-            kept.append(segment)
-        at += length
-        if at >= end:
-            break
-    return kept
+        after = at + cell_len(segment.text)
+        while start < after:
+            piece = segment
+            if at < start or after > end:
+                piece = _between(segment, start - at, end - at)
+            parts[index].append(piece)
+            if end > after:
+                break
+            index += 1
+            if index == len(spans):
+                return parts
+            start, end = spans[index]
+        at = after
+    return parts
+
+
+def _between(segment: Segment, start: int, end: int) -> Segment:
+    """The cells ``[start, end)`` of a segment, as far as it has them."""
+    text, style, control = segment
+    if text.isascii():
+        return Segment(text[max(0, start) : end], style, control)
+    if start > 0:
+        segment, end = segment.split_cells(start)[1], end - start
+    return segment.split_cells(end)[0] if end < segment.cell_length else segment
 
 
 class SpansCompositor(Compositor):
@@ -70,28 +81,28 @@ class SpansCompositor(Compositor):
     def render_partial_update(self) -> SpansUpdate | ChopsUpdate | None:  # type: ignore[override]
         regions, screen = self._dirty_regions.copy(), self.size.region
         self._dirty_regions.clear()
-        found = [
-            (y, max(piece.left, start), min(piece.right, end), piece)
-            for y, start, end in self._regions_to_spans(regions)
-            if 0 <= y < screen.height
-            for piece in self._pieces(y)
-            if piece.left < end and piece.right > start
-        ]
-        if not found:
+        wanted: dict[Widget, dict[int, list[tuple[int, int]]]] = {}  # spans by widget and line
+        places: dict[Widget, Region] = {}
+        for y, start, end in self._regions_to_spans(regions):
+            for piece in self._pieces(y) if 0 <= y < screen.height else ():
+                if piece.left < end and piece.right > start:
+                    places[piece.widget] = piece.region
+                    lines = wanted.setdefault(piece.widget, {})
+                    x = piece.region.x
+                    span = max(piece.left, start) - x, min(piece.right, end) - x
+                    lines.setdefault(y, []).append(span)
+        if not wanted:
             return None
-        seen: dict[Widget, tuple[int, int]] = {}  # first and last line of each
-        for y, _, _, piece in found:
-            first, _ = seen.get(piece.widget, (y, y))
-            seen[piece.widget] = first, y
-        strips = {
-            piece.widget: piece.widget.render_lines(_lines_of(piece.region, *seen[piece.widget]))
-            for piece in {id(piece.widget): piece for _, _, _, piece in found}.values()
-        }
-        spans = []
-        for y, left, right, piece in found:
-            strip = strips[piece.widget][y - seen[piece.widget][0]]
-            x = piece.region.x
-            spans.append((y, left, _between(strip, left - x, right - x)))
+        spans: list[tuple[int, int, Iterable[Segment]]] = []
+        for widget, lines in wanted.items():
+            region, first = places[widget], min(lines)
+            strips = widget.render_lines(_lines_of(region, first, max(lines)))
+            for y, cells in lines.items():
+                parts = cut(strips[y - first], cells)
+                spans += [
+                    (y, region.x + left, part) for (left, _), part in zip(cells, parts, strict=True)
+                ]
+        spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
         return SpansUpdate(spans)
 
     def _pieces(self, y: int) -> list[Piece]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import repeat
-from typing import NamedTuple
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region
-from textual.messages import Update
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
@@ -50,41 +48,52 @@ def _strip(
     return Strip([side, *segments, side], width + 2)
 
 
-class Cells(NamedTuple):
-    """A strip cell by cell: a grapheme or a further part of one, and its style."""
-
-    texts: list[str]
-    styles: list[Style | None]
-
-
 # One cell and one grapheme each: ASCII, Latin-1, lines and blocks.
 _PLAIN = re.compile("[ -~\u00a1-\u00ac\u00ae-\u00ff\u2013\u2016\u2026\u2500-\u259f]*")
 
 
-def cells_of(strip: Strip) -> Cells:
-    """What stands in each cell of a strip."""
-    texts: list[str] = []
-    styles: list[Style | None] = []
+def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
+    """Cells ``[start, end)`` in which two strips of one width differ.
+
+    Both are walked at once, in pieces that end where a segment of either ends. Styles are the
+    palette's own, so the same style is the same object.
+    """
+    changed: list[int] = []
+    olds, news = _segments(old), _segments(new)
+    was: Sequence[str] = ""
+    now: Sequence[str] = ""
+    x, width = 0, new.cell_length
+    while x < width:
+        if not was:
+            was, was_style = next(olds)
+        if not now:
+            now, now_style = next(news)
+        cells = min(len(was), len(now))
+        one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
+        if was_style is not now_style:
+            changed += range(x, x + cells)
+        elif one != other:
+            pairs = enumerate(zip(one, other, strict=True), x)
+            changed += [at for at, pair in pairs if pair[0] != pair[1]]
+        x += cells
+    return _joined(changed)
+
+
+def _segments(strip: Strip) -> Iterator[tuple[Sequence[str], Style | None]]:
+    """What stands in the cells of each segment: graphemes, and further parts of wide ones."""
     for text, style, _ in strip:
         if _PLAIN.fullmatch(text):
-            texts += text
+            yield text, style
         else:
-            for start, end, width in split_graphemes(text)[0]:
-                texts += (text[start:end] + "\0" * part for part in range(width))
-        styles += repeat(style, len(texts) - len(styles))
-    return Cells(texts, styles)
+            graphemes = split_graphemes(text)[0]
+            yield (
+                [text[start:end] + "\0" * part for start, end, n in graphemes for part in range(n)],
+                style,
+            )
 
 
-def changed_spans(old: Cells, new: Cells) -> list[tuple[int, int]]:
-    """Cells ``[start, end)`` in which two lines of one width differ."""
-    # Styles are the palette's own, so the same style is the same object.
-    changed = [
-        x
-        for x, (was, now, style_was, style_now) in enumerate(
-            zip(old.texts, new.texts, old.styles, new.styles, strict=True)
-        )
-        if was != now or style_was is not style_now
-    ]
+def _joined(changed: Iterable[int]) -> list[tuple[int, int]]:
+    """Spans of cells, in order; what lies close together is one."""
     spans: list[tuple[int, int]] = []
     for x in changed:
         if spans and x - spans[-1][1] <= _GAP:
@@ -103,7 +112,6 @@ class Lines(Widget):
         super().__init__(id=id)
         self._scene: Scene | None = None
         self._strips: list[Strip] = []
-        self._cells: dict[int, tuple[Strip, Cells]] = {}
 
     # A plain property: a reactive costs as much again, and ten widgets get every scene.
     @property
@@ -138,19 +146,14 @@ class Lines(Widget):
             Region(start, y, end - start, 1)
             for y, (before, after) in enumerate(zip(old, self._strips, strict=True))
             if before is not after
-            for start, end in self._changed(y, before, after)
+            for start, end in changed_spans(before, after)
         ]
         if regions:
             # As `refresh` does, but it would wake this widget first, and that wakes the screen.
             self._set_dirty(*regions)
-            self.screen.post_message(Update(self))
-
-    def _changed(self, y: int, before: Strip, after: Strip) -> list[tuple[int, int]]:
-        """The changed spans of a line, whose cells are kept for its next change."""
-        strip, was = self._cells.get(y, (None, None))
-        now = cells_of(after)
-        self._cells[y] = after, now
-        return changed_spans(was if was and strip is before else cells_of(before), now)
+            screen = self.screen
+            screen._dirty_widgets.add(self)
+            screen.check_idle()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         width, height = self.size
