@@ -297,8 +297,8 @@ def test_lesson_in_chinese(looks, size, monkeypatch):
     assert looks(view_at(lesson, 0), size, lesson=lesson, step=0)
 
 
-def test_the_lesson_about_learning_in_chinese(looks, monkeypatch):
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+def test_the_lesson_about_learning_in_chinese(looks):
+    set_language("zh")
     lesson = open_lesson("learning")
     assert looks(view_at(lesson, 2), COMPACT, lesson=lesson, step=2)
 
