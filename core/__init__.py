@@ -12,6 +12,7 @@ from typing import Any
 
 _HOMES = {
     "AttnError": "core.errors",
+    "Attention": "core.types",
     "Edit": "core.types",
     "GivenModel": "core.types",
     "LayerTrace": "core.types",

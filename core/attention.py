@@ -1,4 +1,4 @@
-"""Multi-head self-attention, a step a function, each with its shapes.
+"""Multi-head attention, a step a function, each with its shapes.
 
 Vaswani et al. 2017, "Attention is all you need": attention(Q, K, V) = softmax(QKᵀ / √d_head) V,
 heads side by side, then W_O; "Add & Norm" around it (section 3.1).
@@ -31,11 +31,15 @@ def divisor(d_head: int, switches: Switches) -> float:
     return (math.sqrt(d_head) if switches.scale else 1.0) * switches.temperature
 
 
-def build_mask(count: int, mask: Mask) -> BoolArray:
-    """[query, key], True = may be attended: every part of the mask must allow the cell."""
-    query = np.arange(count)[:, None]
-    key = np.arange(count)[None, :]
-    allowed = np.ones((count, count), dtype=np.bool_)
+def build_mask(queries: int, mask: Mask, keys: int | None = None) -> BoolArray:
+    """[query, key], True = may be attended: every part of the mask must allow the cell.
+
+    There are as many keys as queries unless `keys` says otherwise.
+    """
+    keys = queries if keys is None else keys
+    query = np.arange(queries)[:, None]
+    key = np.arange(keys)[None, :]
+    allowed = np.ones((queries, keys), dtype=np.bool_)
     if mask.causal:
         allowed &= key <= query
     if mask.window is not None:
@@ -79,7 +83,8 @@ def masked_linear(q: Array, k: Array, mask: BoolArray) -> Array:
 
     Parameters
     ----------
-    q, k : ndarray [head, pos, d_head]
+    q : ndarray [head, query, d_head]
+    k : ndarray [head, key, d_head]
     mask : ndarray [query, key] of bool
 
     Returns
@@ -108,6 +113,7 @@ def attend(
     mask: BoolArray,
     switches: Switches,
     layer: int = 0,
+    source: Array | None = None,
 ) -> LayerTrace:
     """One layer: what enters it, every array on the way, what leaves it.
 
@@ -122,10 +128,13 @@ def attend(
         Scaling, temperature, normalizer and scores typed over; the mask is already in `mask`.
     layer : int
         Which one it is, for the scores typed over.
+    source : ndarray [key, d_model], optional
+        What is attended to, in cross-attention (Vaswani et al. 2017, section 3.2.3); else x.
     """
-    q = split_heads(x @ weights.w_q, heads)  # [head, pos, d_head]
-    k = split_heads(x @ weights.w_k, heads)  # [head, pos, d_head]
-    v = split_heads(x @ weights.w_v, heads)  # [head, pos, d_head]
+    answering = x if source is None else source  # [key, d_model]
+    q = split_heads(x @ weights.w_q, heads)  # [head, query, d_head]
+    k = split_heads(answering @ weights.w_k, heads)  # [head, key, d_head]
+    v = split_heads(answering @ weights.w_v, heads)  # [head, key, d_head]
 
     dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
     attn_scores = dot / divisor(q.shape[-1], switches)  # [head, query, key]
@@ -141,4 +150,6 @@ def attend(
     attn_out = merge_heads(z) @ weights.w_o  # [query, d_model]
     resid_post = layer_norm(x + attn_out)  # [query, d_model]
 
-    return LayerTrace(weights, x, q, k, v, dot, attn_scores, pattern, z, attn_out, resid_post)
+    return LayerTrace(
+        weights, x, q, k, v, dot, attn_scores, pattern, z, attn_out, resid_post, source
+    )

@@ -22,7 +22,8 @@ def compare(one: Trace, text: str) -> Comparison:
     TextError, TokenizerError
         The other text is empty or cannot be cut into tokens.
     SettingError
-        The model's matrices are given, weights were learned, or the numbers are no longer finite.
+        There is a target, the model's matrices are given, weights were learned, or the numbers are
+        no longer finite.
     BudgetError
         The two traces together would not fit into the budget.
     """
@@ -43,6 +44,11 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
         raise SettingError(
             _("given matrices belong to the words of one text"),
             _("compare texts under a seeded model"),
+        )
+    if request.target is not None:
+        raise SettingError(
+            _("with a target no other text is compared"),
+            _("leave the target or the other text out"),
         )
     if request.learning is not None and request.learning.steps:
         raise SettingError(

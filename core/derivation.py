@@ -40,14 +40,17 @@ class Positions:
     rows : Pair
         All 0 when positions are off.
     resid_pre : Pair
-        In layer 0 the embedding plus the positional row, with what is typed over; later what the
-        layer before gave.
+        The embedding plus the positional row, with what is typed over; or what a layer gave: of
+        the key in cross-attention what leaves the encoder.
+    added : bool
+        They are added here: in layer 0 of self-attention.
     typed_query, typed_key : tuple of int
         Dimensions of resid_pre that are typed over.
     """
 
     rows: Pair
     resid_pre: Pair
+    added: bool
     typed_query: tuple[int, ...] = ()
     typed_key: tuple[int, ...] = ()
 
@@ -211,7 +214,7 @@ class Output:
     attn_out : tuple of float
         ``merged @ w_o``, d_model numbers.
     residual : Residual, optional
-        None in the last layer.
+        None where nothing follows.
     """
 
     merged: Vector
@@ -226,6 +229,7 @@ class Output:
 class Derivation:
     """One query and one key of a head, from the embedding to attn_out; a part a stage."""
 
+    attention: str
     layer: int
     head: int
     query: int

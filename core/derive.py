@@ -33,10 +33,11 @@ from core.derivation import (
     Sum,
     Vector,
 )
-from core.edits import typed_over
+from core.edits import switches_of, typed_over
 from core.errors import SettingError
 from core.language import N_, _
-from core.types import Array, LayerTrace, Switches, Trace
+from core.names import ATTENTIONS
+from core.types import Array, Attention, LayerTrace, Switches, Trace
 
 PATTERN_CHECKS = (N_("rows sum to 1"), N_("masked cells 0"), N_("finite"))
 TOLERANCE = 1e-9  # of 1 + the size of what is added up
@@ -46,7 +47,13 @@ _SCORE_ERROR = 2.0**-48 / TOLERANCE
 
 
 def derive(
-    trace: Trace, layer: int, head: int, query: int, key: int, component: int = 0
+    trace: Trace,
+    layer: int,
+    head: int,
+    query: int,
+    key: int,
+    attention: str = ATTENTIONS[0],
+    component: int = 0,
 ) -> Derivation:
     """Work out one weight and what becomes of it, by plain arithmetic.
 
@@ -55,6 +62,9 @@ def derive(
     trace : Trace
     layer, head, query, key : int
         Counted from 0.
+        Counted from 0.
+    attention : str
+        One of those that the trace has.
     component : int
         The one of q, k, v and attn_out that is worked out term by term; after the last component
         of a shorter vector it begins there anew.
@@ -64,31 +74,39 @@ def derive(
     SettingError
         A number names what is not there.
     """
-    model, switches, count = trace.request.model, trace.request.switches, len(trace.tokens)
+    model, switches, found = trace.request.model, trace.request.switches, trace.attentions
+    if attention not in found:
+        raise SettingError(
+            _("there is no {attention} attention").format(attention=attention),
+            _("choose one of {names}").format(names=", ".join(found)),
+        )
+    part = found[attention]
     for name, value, limit in (
-        ("layer", layer, len(trace.layers)),
+        ("layer", layer, len(part.layers)),
         ("head", head, model.heads),
-        ("query", query, count),
-        ("key", key, count),
+        ("query", query, len(part.queries.tokens)),
+        ("key", key, len(part.keys.tokens)),
     ):
         if not 0 <= value < limit:
             raise SettingError(
                 _("{name} {value} is out of range").format(name=name, value=value),
                 _("choose {low} to {high}").format(low=0, high=limit - 1),
             )
-    arrays = trace.layers[layer]
-    embedding = Pair(_floats(trace.embed[query]), _floats(trace.embed[key]))
-    positions = _positions(trace, layer, query, key, embedding)
-    projections = _projections(trace, layer, head, positions.resid_pre, component)
+    switches = switches_of(attention, switches)
+    arrays = part.layers[layer]
+    embedding = Pair(_floats(part.queries.embed[query]), _floats(part.keys.embed[key]))
+    positions = _positions(part, switches, layer, query, key, embedding)
+    projections = _projections(arrays, switches, layer, head, positions.resid_pre, component)
     dot = _dot(arrays, head, query, key)
     scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
-    mask = MaskRow(tuple(trace.mask[query].tolist()))
+    mask = MaskRow(tuple(part.mask[query].tolist()))
     weights = _normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
     z = _mix(arrays.v[head], weights.weights)
-    last = layer == len(trace.layers) - 1
-    resid_pre = None if last else positions.resid_pre.query
+    ends = layer == len(part.layers) - 1 and attention == list(found)[-1]
+    resid_pre = None if ends else positions.resid_pre.query
     output = _output(arrays, head, query, z.total, resid_pre, component)
     return Derivation(
+        attention=attention,
         layer=layer,
         head=head,
         query=query,
@@ -142,12 +160,16 @@ def _times(x: Vector, matrix: Array, index: int) -> tuple[Sum, Vector]:
     return component, tuple(sums)
 
 
-def _positions(trace: Trace, layer: int, query: int, key: int, embedding: Pair) -> Positions:
-    rows = Pair(_floats(trace.pos_embed[query]), _floats(trace.pos_embed[key]))
-    if layer:
-        x = trace.layers[layer].resid_pre
-        return Positions(rows, Pair(_floats(x[query]), _floats(x[key])))
-    typed = typed_over(trace.request.switches, "x")
+def _positions(
+    part: Attention, switches: Switches, layer: int, query: int, key: int, embedding: Pair
+) -> Positions:
+    rows = Pair(_floats(part.queries.pos_embed[query]), _floats(part.keys.pos_embed[key]))
+    arrays = part.layers[layer]
+    if layer or arrays.source is not None:
+        answering = arrays.resid_pre if arrays.source is None else arrays.source
+        given = Pair(_floats(arrays.resid_pre[query]), _floats(answering[key]))
+        return Positions(rows, given, added=False)
+    typed = typed_over(switches, "x")
 
     def entering(token: int, embedded: Vector, row: Vector) -> Vector:
         sums = [a + b for a, b in zip(embedded, row, strict=True)]
@@ -161,17 +183,19 @@ def _positions(trace: Trace, layer: int, query: int, key: int, embedding: Pair) 
     resid_pre = Pair(
         entering(query, embedding.query, rows.query), entering(key, embedding.key, rows.key)
     )
-    return Positions(rows, resid_pre, dims(query), dims(key))
+    return Positions(rows, resid_pre, True, dims(query), dims(key))
 
 
-def _projections(trace: Trace, layer: int, head: int, x: Pair, component: int) -> Projections:
-    weights, d_head = trace.layers[layer].weights, trace.layers[layer].q.shape[-1]
+def _projections(
+    arrays: LayerTrace, switches: Switches, layer: int, head: int, x: Pair, component: int
+) -> Projections:
+    weights, d_head = arrays.weights, arrays.q.shape[-1]
     columns = range(head * d_head, (head + 1) * d_head)
     index = component % d_head
 
     def project(vector: Vector, name: str) -> Projection:
         part = getattr(weights, name)[:, columns.start : columns.stop]
-        places = typed_over(trace.request.switches, name, layer)
+        places = typed_over(switches, name, layer)
         typed = tuple(sorted(place for place in places if place[1] in columns))
         return Projection(vector, part, typed, index, *_times(vector, part, index))
 
@@ -255,13 +279,14 @@ def self_check(trace: Trace, derivation: Derivation) -> tuple[Check, ...]:
         derivation. A difference there is a part of 1 + the size of what was added up, and may be
         `TOLERANCE`.
     """
-    arrays, head = trace.layers[derivation.layer], derivation.head
+    part, head = trace.attentions[derivation.attention], derivation.head
+    arrays, mask = part.layers[derivation.layer], part.mask
     pattern = arrays.pattern[head]
     checks = []
     if derivation.softmax.name != "none":
-        rows = pattern[trace.mask.any(axis=1)].sum(axis=-1)
+        rows = pattern[mask.any(axis=1)].sum(axis=-1)
         checks.append(_within(PATTERN_CHECKS[0], np.abs(rows - 1.0), TOLERANCE))
-    checks.append(_within(PATTERN_CHECKS[1], np.abs(pattern[~trace.mask]), 0.0))
+    checks.append(_within(PATTERN_CHECKS[1], np.abs(pattern[~mask]), 0.0))
     kept = [getattr(arrays, name)[head] for name in ("q", "k", "v", "dot", "attn_scores", "z")]
     kept += [pattern, arrays.resid_pre, arrays.attn_out, arrays.resid_post]
     unbounded = [0.0 if np.isfinite(array).all() else math.inf for array in kept]

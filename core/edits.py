@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.errors import SettingError
 from core.language import _
-from core.names import EDITABLE
+from core.names import ATTENTIONS, EDITABLE
 from core.text import visible
 from core.types import Array, Edit, LayerWeights, Request, Switches, Trace
 
@@ -160,6 +160,11 @@ def check_used(request: Request, array: str, layer: int) -> None:
             _("layer 0 learns, and {array} is typed over there").format(array=array),
             _("put the original back, or take the wishes back"),
         )
+
+
+def switches_of(attention: str, switches: Switches) -> Switches:
+    """The switches as they hold in one of `ATTENTIONS`: what is typed over is the encoder's."""
+    return switches if attention == ATTENTIONS[0] else replace(switches, edits=())
 
 
 def typed_over(switches: Switches, array: str, *first: int) -> dict[Place, float]:

@@ -56,7 +56,8 @@ def found_values(trace: Trace, expected: Expected, compared: Comparison | None =
             heads: Array = compared.rows[expected.layer].mean(axis=-1)
             return heads[np.newaxis]
         trace = compared.other
-    array: Array = getattr(trace.layers[expected.layer], expected.array)
+    layers = trace.attentions[expected.attention].layers
+    array: Array = getattr(layers[expected.layer], expected.array)
     if array.ndim == 3:
         array = array[expected.head]
     return array if expected.query is None else array[expected.query : expected.query + 1]

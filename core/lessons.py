@@ -11,6 +11,7 @@ from typing import Any
 
 from core.errors import LessonError
 from core.language import _
+from core.names import ATTENTIONS
 from core.resources import data_path
 from core.text import visible
 from core.types import Learning, Request
@@ -35,8 +36,8 @@ class Step:
     ----------
     say : Words
     places : tuple of (name, value)
-        Fields of a view: ``pane``, ``layer``, ``head``, ``query``, ``key``, ``stage``, ``array``,
-        ``dim``, ``component`` and ``precision``.
+        Fields of a view: ``pane``, ``attention``, ``layer``, ``head``, ``query``, ``key``,
+        ``stage``, ``array``, ``dim``, ``component`` and ``precision``.
     switches : tuple of (name, value)
         Fields of `Switches`; ``mask`` is a `Mask`.
     learning : tuple of (name, value)
@@ -67,6 +68,8 @@ class Expected:
         Only this row; None is all of them.
     compared : bool
         Of the trace of the text that the lesson compares with.
+    attention : str
+        One of `ATTENTIONS`.
     """
 
     array: str
@@ -77,6 +80,7 @@ class Expected:
     head: int = 0
     query: int | None = None
     compared: bool = False
+    attention: str = ATTENTIONS[0]
 
 
 @dataclass(frozen=True, slots=True)

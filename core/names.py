@@ -8,6 +8,8 @@ PANES = (
     *(N_("tokens"), N_("weights"), N_("matrix"), N_("vectors")),
     *(N_("derivation"), N_("numbers"), N_("learning"), N_("compare")),
 )
+# Self-attention of the text; with a target also its own, and from the target to the text.
+ATTENTIONS = (N_("encoder"), N_("decoder"), N_("cross"))
 NORMALIZERS = ("softmax", N_("linear"), N_("none"))
 # Of a derivation, in order; each is also the name of its part. "softmax" holds whichever normalizer
 # is switched on.

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 
 import numpy as np
 
 from core import counts
-from core.attention import attend, build_mask
-from core.edits import check_edits, edited, edited_weights, typed_over
+from core.attention import build_mask
+from core.edits import check_edits
 from core.embedding import embed, sinusoidal_positions
-from core.errors import BudgetError, SettingError
+from core.errors import BudgetError, SettingError, TextError
 from core.given import check_given, given_rows
 from core.language import _
-from core.learning import check_learning, learned
+from core.learning import check_learning
 from core.names import NORMALIZERS, PROJECTIONS
+from core.stacks import decode, encode, mask_of
 from core.tokenization import open_tokenizer
 from core.types import (
-    BoolArray,
+    Attention,
     GivenModel,
     LayerTrace,
     Mask,
     ModelSpec,
     Request,
+    Side,
     Switches,
     Tokens,
     Trace,
 )
-from core.weights import own_weights
 from core.wishes import wished_rows
 
 MAX_LAYERS = 96
@@ -52,56 +54,63 @@ def run(request: Request) -> Trace:
     Raises
     ------
     TextError
-        The text is empty or blank, or the tokenizer makes no token of it.
+        The text or the target is empty or blank, or the tokenizer makes no token of it.
     TokenizerError
         The tokenizer cannot be opened or cannot encode the text.
     SettingError
-        A size or a switch is out of range, something cannot be learned, or a layer's numbers are
-        no longer finite.
+        A size or a switch is out of range, a target goes with given matrices or with wishes,
+        something cannot be learned, or a layer's numbers are no longer finite.
     BudgetError
         The arrays would not fit into the budget of 1 GiB.
     """
     check_model(request.model)
     check_switches(request.switches)
     check_learning(request)
+    return trace(request, *cut(request))
+
+
+def cut(request: Request) -> tuple[Tokens, Tokens | None]:
+    """The tokens of the text, and those of the target if there is one."""
     tokenizer = open_tokenizer(request.tokenizer, request.as_saved)
-    return trace(request, tokenizer.encode(request.text))
+    tokens = tokenizer.encode(request.text)
+    if request.target is None:
+        return tokens, None
+    if not request.target.strip():
+        raise TextError(_("the target is empty"), _("type a sentence, or leave the target out"))
+    try:
+        return tokens, tokenizer.encode(request.target)
+    except TextError as error:
+        raise TextError(_("target: {fault}").format(fault=error.message), error.hint) from error
 
 
-def trace(request: Request, tokens: Tokens) -> Trace:
-    """Run a request whose text is already cut into tokens; `run` says what it raises."""
-    model, switches = request.model, request.switches
-    count = len(tokens)
-    _check_budget(model, count)
-    check_blocked(switches.mask, count)
-    check_edits(request, count)
-    mask = _mask_for(request, tokens)
-    if isinstance(model, GivenModel):
-        embedded = given_rows(model, count)
+def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Trace:
+    """Run a request whose texts are already cut into tokens; `run` says what it raises."""
+    check_target(request)
+    _check_budget(request.model, len(tokens), 0 if target is None else len(target))
+    check_blocked(request.switches.mask, len(tokens))
+    check_edits(request, len(tokens))
+    encoder, history = encode(request, _embedded(request, tokens))
+    if target is None:
+        result = Trace(request, encoder, history=history)
     else:
-        embedded = embed(tokens, model.seed, model.d_model)
+        result = Trace(request, encoder, *decode(request, encoder, _embedded(request, target)))
+    for attention in result.attentions.values():
+        _freeze(attention)
+    return result
+
+
+def _embedded(request: Request, tokens: Tokens) -> Side:
+    model, count = request.model, len(tokens)
+    if isinstance(model, GivenModel):
+        rows = given_rows(model, count)
+    else:
+        rows = embed(tokens, model.seed, model.d_model)
     positions = (
         sinusoidal_positions(count, model.d_model)
-        if switches.positions
-        else np.zeros_like(embedded)
+        if request.switches.positions
+        else np.zeros_like(rows)
     )
-    x = edited(embedded + positions, typed_over(switches, "x"))  # [pos, d_model]
-    all_weights = own_weights(request)
-    history = None
-    if request.learning is not None:
-        first, history = learned(request.learning, x, mask, all_weights[0], model.heads, switches)
-        all_weights = (first, *all_weights[1:])
-    layers = []
-    for index, own in enumerate(all_weights):
-        weights = edited_weights(own, switches, index)
-        with np.errstate(over="ignore", invalid="ignore"):  # _check_finite says it in words
-            layer = attend(x, weights, model.heads, mask, switches, index)
-        _check_finite(index, layer, request)
-        layers.append(layer)
-        x = layer.resid_post
-    result = Trace(request, tokens, embedded, positions, mask, tuple(layers), history)
-    _freeze(result)
-    return result
+    return Side(tokens, rows, positions)
 
 
 def check_model(model: ModelSpec | GivenModel) -> None:
@@ -125,6 +134,18 @@ def check_model(model: ModelSpec | GivenModel) -> None:
             ),
         )
     _check_budget(model, 1)
+
+
+def check_target(request: Request) -> None:
+    """Raise SettingError where a target meets given matrices, or wishes."""
+    if request.target is not None and request.learning is not None:
+        raise SettingError(
+            _("with a target nothing is learned"), _("leave the target or the wishes out")
+        )
+    if request.target is not None and isinstance(request.model, GivenModel):
+        raise SettingError(
+            _("given matrices have no decoder for a target"), _("leave the target out")
+        )
 
 
 def check_switches(switches: Switches) -> None:
@@ -176,34 +197,38 @@ def check_blocked(mask: Mask, count: int) -> None:
 def check_wishes(request: Request, tokens: Tokens) -> None:
     """Raise SettingError unless every wish fits the tokens and the mask."""
     if request.learning is not None:
-        wished_rows(request.learning.wishes, _mask_for(request, tokens))
+        rule = mask_of("encoder", request.switches.mask, tokens.padding)
+        wished_rows(request.learning.wishes, build_mask(len(tokens), rule))
 
 
-def _mask_for(request: Request, tokens: Tokens) -> BoolArray:
-    """[query, key]; padding is blocked too."""
-    mask = request.switches.mask
-    blocked = mask.blocked | tokens.padding
-    return build_mask(len(tokens), Mask(mask.causal, mask.window, blocked))
-
-
-def needed_bytes(model: ModelSpec | GivenModel, count: int) -> int:
-    """Bytes of float64 that a trace of `count` tokens and its weights keep."""
-    square = 3 * model.heads * count * count  # dot, attn_scores, pattern
+def needed_bytes(model: ModelSpec | GivenModel, count: int, target: int = 0) -> int:
+    """Bytes of float64 that a trace of `count` tokens and `target` of the target keeps."""
     width = max(model.d_model, model.heads * model.d_head)
-    rows = 8 * count * width  # resid_pre, q, k, v, z, attn_out, resid_post, scratch
-    weights = 4 * model.d_model * width
-    return 8 * model.layers * (square + rows + weights)
+
+    def attention(queries: int, keys: int) -> int:
+        square = 3 * model.heads * queries * keys  # dot, attn_scores, pattern
+        rows = (6 * queries + 2 * keys) * width  # resid_pre, q, z, attn_out, resid_post, scratch
+        return square + rows + 4 * model.d_model * width  # k, v; weights
+
+    numbers = attention(count, count)
+    if target:
+        numbers += attention(target, target) + attention(target, count)
+    return 8 * model.layers * numbers
 
 
-def _check_budget(model: ModelSpec | GivenModel, count: int) -> None:
-    needed = needed_bytes(model, count)
+def _check_budget(model: ModelSpec | GivenModel, count: int, target: int = 0) -> None:
+    needed = needed_bytes(model, count, target)
     if needed > BUDGET_BYTES:
+        tokens = counts.tokens(count)
+        if target:
+            both = _("{tokens} and {count:,} of the target")
+            tokens = both.format(tokens=tokens, count=target)
         raise BudgetError(
             _(
                 "{tokens} × {layers} × {heads} with d_model {d_model:,} need {gib:,.1f} GiB of the"
                 " 1 GiB budget"
             ).format(
-                tokens=counts.tokens(count),
+                tokens=tokens,
                 layers=counts.layers(model.layers),
                 heads=counts.heads(model.heads),
                 d_model=model.d_model,
@@ -213,29 +238,11 @@ def _check_budget(model: ModelSpec | GivenModel, count: int) -> None:
         )
 
 
-def _check_finite(index: int, layer: LayerTrace, request: Request) -> None:
-    hint = _("choose a temperature nearer to 1")
-    if isinstance(request.model, GivenModel):
-        hint = _("choose a temperature nearer to 1 or smaller numbers")
-    if request.learning is not None:
-        hint = _("choose a temperature nearer to 1 or a smaller learning rate")
-    elif request.switches.edits:
-        hint = _("choose a temperature nearer to 1 or type smaller numbers")
-    for name in ("attn_scores", "pattern", "resid_post"):
-        if not np.isfinite(getattr(layer, name)).all():
-            raise SettingError(
-                _("layer {layer}: {name} is not finite at temperature {temperature:g}").format(
-                    layer=index, name=name, temperature=request.switches.temperature
-                ),
-                hint,
-            )
-
-
-def _freeze(result: Trace) -> None:
-    for array in (result.embed, result.pos_embed, result.mask):
-        array.setflags(write=False)
-    for layer in result.layers:
-        for name in layer.__dataclass_fields__:
-            value = getattr(layer, name)
+def _freeze(attention: Attention) -> None:
+    holders: tuple[Attention | Side | LayerTrace, ...]
+    holders = (attention, attention.queries, *attention.layers)
+    for holder in holders:
+        for field in fields(holder):
+            value = getattr(holder, field.name)
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)

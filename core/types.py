@@ -270,6 +270,8 @@ class Request:
         Keep the truncation and the padding that the tokenizer's file asks for.
     learning : Learning, optional
         What the model has learned before it is run.
+    target : str, optional
+        A second text, for a decoder to attend from; None is an encoder alone.
     """
 
     text: str
@@ -278,6 +280,7 @@ class Request:
     switches: Switches = Switches()
     as_saved: bool = False
     learning: Learning | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -320,6 +323,9 @@ class LayerTrace:
         Heads merged · W_O.
     resid_post : ndarray [query, d_model]
         What leaves the layer.
+    source : ndarray [key, d_model], optional
+        What k and v are made of, in cross-attention; None in self-attention, where that is
+        resid_pre.
     """
 
     weights: LayerWeights
@@ -333,6 +339,49 @@ class LayerTrace:
     z: Array
     attn_out: Array
     resid_post: Array
+    source: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Side:
+    """One of the two texts, as it enters the model.
+
+    Attributes
+    ----------
+    tokens : Tokens
+    embed : ndarray [pos, d_model]
+        Rows of the embedding table.
+    pos_embed : ndarray [pos, d_model]
+        Positional encoding; all 0 when positions are off.
+    """
+
+    tokens: Tokens
+    embed: Array
+    pos_embed: Array
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attention:
+    """One of `core.names.ATTENTIONS` in a trace, all its layers.
+
+    Attributes
+    ----------
+    name : str
+    queries, keys : Side
+        Which text asks, and which one answers; the same in self-attention.
+    rule : Mask
+        Which keys may be attended, with what pads among the blocked ones.
+    mask : ndarray [query, key] of bool
+        The rule as a matrix; True = may be attended.
+    layers : tuple of LayerTrace
+    """
+
+    name: str
+    queries: Side
+    keys: Side
+    rule: Mask
+    mask: BoolArray
+    layers: tuple[LayerTrace, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -364,22 +413,51 @@ class Trace:
     Attributes
     ----------
     request : Request
-    tokens : Tokens
-    embed : ndarray [pos, d_model]
-        Rows of the embedding table.
-    pos_embed : ndarray [pos, d_model]
-        Positional encoding; all 0 when positions are off.
-    mask : ndarray [query, key] of bool
-        True = may be attended.
-    layers : tuple of LayerTrace
+    encoder : Attention
+        Self-attention of the text.
+    decoder, cross : Attention, optional
+        Masked self-attention of the target, and its attention to the text; with a target only.
     history : History, optional
         There is one where the request says that the model learns.
     """
 
     request: Request
-    tokens: Tokens
-    embed: Array
-    pos_embed: Array
-    mask: BoolArray
-    layers: tuple[LayerTrace, ...]
+    encoder: Attention
+    decoder: Attention | None = None
+    cross: Attention | None = None
     history: History | None = None
+
+    @property
+    def attentions(self) -> dict[str, Attention]:
+        """Those that there are, by name."""
+        found = (self.encoder, self.decoder, self.cross)
+        return {each.name: each for each in found if each is not None}
+
+    # The text's, which is all there is without a target.
+
+    @property
+    def tokens(self) -> Tokens:
+        return self.encoder.queries.tokens
+
+    @property
+    def embed(self) -> Array:
+        """[pos, d_model], rows of the embedding table."""
+        return self.encoder.queries.embed
+
+    @property
+    def pos_embed(self) -> Array:
+        """[pos, d_model], the positional encoding."""
+        return self.encoder.queries.pos_embed
+
+    @property
+    def mask(self) -> BoolArray:
+        """[query, key], True = may be attended."""
+        return self.encoder.mask
+
+    @property
+    def layers(self) -> tuple[LayerTrace, ...]:
+        return self.encoder.layers
+
+    @property
+    def target_tokens(self) -> Tokens | None:
+        return None if self.decoder is None else self.decoder.queries.tokens

@@ -7,6 +7,7 @@ __all__ = [
     "DEFAULT_PRECISION",
     "DEFAULT_ZOOM",
     "EXAMPLE",
+    "EXAMPLE_TARGET",
     "MAX_PRECISION",
     "PANES",
     "VECTORS",
@@ -14,6 +15,7 @@ __all__ = [
 ]
 
 EXAMPLE = "The ball is blue"
+EXAMPLE_TARGET = "La bola es azul"
 VECTORS = (N_("input"), "q", "k", "v", "z", "attn_out")
 ZOOMS = (1, 2, 5, 7, 9)  # widths of a matrix cell; below 5 there is no room for digits
 DEFAULT_ZOOM = 5

@@ -21,12 +21,12 @@ import click
 
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
+from tui.checking import check, check_attention, check_format
 from tui.options import (
     FORMATS,
     OF_A_TEXT,
+    attention,
     build_view,
-    check,
-    check_format,
     choice,
     compare,
     general,
@@ -40,12 +40,11 @@ from tui.options import (
 )
 from tui.terminal.checks import check_terminal, prepare_environment
 from tui.text_given import LESSON, LESSONS, SHOW, WORKSHEET, one_text, text_to_show
+from tui.traced import compared_with, traced
 from tui.usage import Command, option, refusal, take_language
 
 if TYPE_CHECKING:
-    from core.comparison import Comparison
     from core.lessons import Lesson
-    from core.types import Tokens, Trace
     from tui.scene import View
 
 NAME = "attn-tui"
@@ -124,6 +123,7 @@ def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
 @choice("--format", N_("What to print."), FORMATS, "table")
 @option("--derive", is_flag=True, help=N_("How the weight of one query and key comes about."))
 @output
+@attention(N_("Only this attention, with --target; of --derive the first unless named."))
 @number("--layer", N_("Only this layer."))
 @number("--head", N_("Only this head."))
 @number(
@@ -150,7 +150,9 @@ def show(
 ) -> None:
     """Trace the text and write it down."""
     check_format(format, derive, options)
-    view, result = _traced(_view_to_show(words, lesson, options))
+    view = _view_to_show(words, lesson, options)
+    check_attention(options, view.request.target)
+    view, result = traced(view)
 
     from tui.printing.show import derivation_lines, formatted
     from tui.printing.table import Part
@@ -158,9 +160,9 @@ def show(
     if derive:
         _write(derivation_lines(result, view, format), output)
         return
-    part = Part(options["layer"], options["head"], options["query"])
+    part = Part(options["layer"], options["head"], options["query"], options["attention"])
     width = _width() if output in (None, "-") else None
-    compared = None if view.compare is None else _compared(result, view.compare)
+    compared = None if view.compare is None else compared_with(result, view.compare)
     _write(formatted(result, format, part, view.precision, width, compared), output)
 
 
@@ -174,6 +176,7 @@ def show(
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
 @output
+@attention(N_("Attention of the row; decoder and cross with --target only."))
 @number("--layer", N_("Layer of the row."), 0)
 @number("--head", N_("Head of the row."), 0)
 @number("--query", N_("Token whose row it is."), 0)
@@ -185,11 +188,12 @@ def worksheet(
     words: tuple[str, ...], output: str | None, lesson: str | None, **options: Any
 ) -> None:
     """Trace the text and make an exercise of one row."""
-    view, result = _traced(_view_to_show(words, lesson, options))
+    view, result = traced(_view_to_show(words, lesson, options))
 
     from tui.printing.worksheet import worksheet as lines
 
-    _write(lines(result, view.layer, view.head, view.query, view.precision), output)
+    place = (view.layer, view.head, view.query)
+    _write(lines(result, *place, view.precision, view.attention), output)
 
 
 @click.command(
@@ -351,35 +355,6 @@ def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str,
     from tui.lessons import changed, view_at
 
     return changed(view_at(open_lesson(lesson), -1), options, given)
-
-
-def _traced(view: View) -> tuple[View, Trace]:
-    """A view and its trace; notes about the text go to error output."""
-    tokens = check(view)
-
-    from core.runner import trace
-
-    result = trace(view.request, tokens)
-    _note(tokens)
-    return view, result
-
-
-def _compared(result: Trace, text: str) -> Comparison:
-    """A trace beside that of another text."""
-    from core.compare import compare
-
-    compared = compare(result, text)
-    _note(compared.other.tokens)
-    return compared
-
-
-def _note(tokens: Tokens) -> None:
-    """Notes about a text go to error output."""
-    from core.text import visible
-
-    for notice in tokens.notices:
-        note = _("note: {notice}").format(notice=visible(notice))
-        click.echo(f"{NAME}: {note}", err=True)
 
 
 def _write(lines: Iterable[str], output: str | None) -> None:

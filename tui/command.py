@@ -48,8 +48,8 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
         if theme is not None:
             words += ["--theme", _quoted(theme)]
         return " ".join([*words, _quoted(_name(guide.lesson))])
-    text = _writable(view.request.text)
-    _writable(view.request.tokenizer)
+    view = _writable_view(view)
+    text = view.request.text
     words = [NAME, *_changes(_fields(_anywhere(view), View())), *_typed_over(view, View())]
     if theme is not None:
         words += ["--theme", _quoted(theme)]
@@ -58,6 +58,14 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
             words.append("--")
         words.append(_quoted(text))
     return " ".join(words)
+
+
+def _writable_view(view: View) -> View:
+    """The view with texts as a command line can carry them."""
+    request = view.request
+    _writable(request.tokenizer)
+    target = None if request.target is None else _writable(request.target)
+    return replace(view, request=replace(request, text=_writable(request.text), target=target))
 
 
 def _writable(text: str) -> str:
@@ -114,6 +122,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     model, usual_model = request.model, usual.model
     yield "--tokenizer", request.tokenizer, usual.tokenizer
     yield "--as-saved", request.as_saved, usual.as_saved
+    yield "--target", request.target, usual.target
     for name in ("d_model", "heads", "layers", "seed"):
         yield _option(name), getattr(model, name), getattr(usual_model, name)
     yield from _seen(view, plain)

@@ -45,6 +45,7 @@ SELECT = (
     Key("right,l", "→ l", "move(0,1)", N_("head after (in the matrix: key after)")),
     Key("comma", ",", "step('head',-1)", N_("head before, from any pane")),
     Key("full_stop", ".", "step('head',1)", N_("head after, from any pane")),
+    Key("a", "a", "attention", N_("attention: encoder, decoder, cross")),
     Key("left_square_bracket", "[", "step('layer',-1)", N_("layer before")),
     Key("right_square_bracket", "]", "step('layer',1)", N_("layer after")),
     Key("shift+up,K", "⇧↑ K", "step('key',-1)", N_("key before")),
@@ -82,6 +83,7 @@ LOOK = (
 )
 CHANGE = (
     Key("e,i", "e i", "edit", N_("edit the sentence")),
+    Key("A", "A", "edit_target", N_("edit the target, or add one")),
     Key("o", "o", "other", N_("compare: edit the other text")),
     Key("escape", "esc", "focus_pane", N_("leave the sentence, back to the panes")),
     Key("m", "m", "mask", N_("mask: none, causal, window")),
@@ -146,8 +148,10 @@ class Hint(NamedTuple):
 
 # Most important first. In the matrix, left and right go from key to key.
 _ALL = (
+    Hint("a", N_("attention"), "a"),
     Hint("[ ]", N_("layer"), "right_square_bracket"),
     Hint("e", N_("edit"), "e"),
+    Hint("A", N_("target"), "A"),
     Hint("tab", N_("pane"), "tab"),
     Hint("d", N_("derive"), "d"),
     Hint("m", N_("mask"), "m"),
@@ -238,17 +242,26 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         There is a switch to take back.
     """
     model = view.request.model
+    translates = view.request.target is not None
     if not seen:
-        return key in ("e", "y", "ctrl+p")
+        return key in ("e", "y", "ctrl+p") or (key == "A" and translates)
     if view.pane == "learning" and key in ("space", "n", "r", "plus"):
         return view.request.learning is not None
     in_numbers = view.pane == "numbers"
+    editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
     return {
+        "a": translates,
+        "A": translates,
+        "o": not translates,
+        "7": not translates,
+        "m": view.attention == "encoder",
+        "x": view.attention != "decoder",
+        "enter": not in_numbers or editable,
         "right": model.heads > 1 or in_matrix or view.pane in ("numbers", "learning"),
         "full_stop": model.heads > 1,
         "right_square_bracket": model.layers > 1,
-        "v": wide or view.pane == "vectors" or in_numbers,
+        "v": editable if in_numbers else wide or view.pane == "vectors",
         "delete": in_numbers and edit_of(view) is not None,
         "z": wide or in_matrix,
         "u": switched,

@@ -94,7 +94,7 @@ def without_wish(scene: Scene) -> Learning | None:
 
 def whole_pattern(scene: Scene, back: int) -> Learning:
     """Every token shall attend to the one so many places before it, or else to the first."""
-    count = len(scene.tokens)
+    count = len(scene.keys)
     return _wishing(scene, tuple(Wish(q, ((max(0, q - back), 1.0),)) for q in range(count)))
 
 

@@ -87,7 +87,7 @@ class Guide:
     @property
     def places(self) -> dict[str, Any]:
         """The places of the step, also those that it leaves at their defaults."""
-        names = ["pane", "layer", "head", "query", "key", "stage"]
+        names = ["pane", "attention", "layer", "head", "query", "key", "stage"]
         names += [name for name in self.lesson.places_at(self.step) if name not in names]
         return {name: getattr(self.view, name) for name in names}
 

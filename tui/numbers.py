@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from core.edits import current, typed_over
 from core.explain import original
 from core.language import N_, _
+from core.names import ATTENTIONS
 from core.text import label
 from core.types import Array, Edit
 from tui.labels import signed
 from tui.scene import Scene, View, column_of
 
 MOST_CELLS = 14  # of a number
+ELSEWHERE = N_("numbers can be typed over in the encoder: a leads there")
 NAMES = {"attn_scores": N_("scores"), "x": "X", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V"}
 
 
@@ -71,6 +73,8 @@ def place_of(view: View) -> tuple[int, ...]:
 
 def edit_of(view: View) -> Edit | None:
     """What is typed over under the cursor, None where that is nothing."""
+    if view.attention != ATTENTIONS[0]:
+        return None
     place = place_of(view)
     found = (e for e in view.request.switches.edits if (e.array, e.place) == (view.array, place))
     return next(found, None)
@@ -78,7 +82,7 @@ def edit_of(view: View) -> Edit | None:
 
 def in_words(scene: Scene) -> str:
     """What the cursor is on."""
-    view, tokens = scene.view, scene.tokens
+    view, tokens = scene.view, scene.trace.tokens
     query = label(tokens[view.query])
     if view.array == "attn_scores":
         key = label(tokens[view.key])

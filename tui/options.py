@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import LANGUAGES, N_, _
-from core.names import EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from tui.choices import (
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
@@ -26,7 +26,7 @@ from tui.usage import Choice, Decorated, option, print_help
 from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
-    from core.types import Learning, Tokens
+    from core.types import Learning
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -34,7 +34,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 PLACES = (
     *("layer", "head", "query", "key"),
     *("pane", "vector", "zoom", "stage", "array", "dim", "component", "compare"),
-    "precision",
+    *("attention", "precision"),
 )
 
 
@@ -76,6 +76,12 @@ _MODEL = (
         "--as-saved",
         is_flag=True,
         help=N_("Keep the truncation and padding that a tokenizer.json asks for."),
+    ),
+    click.option(
+        "--target",
+        metavar="TEXT",
+        type=click.UNPROCESSED,
+        help=N_("A second text: adds a decoder, which attends to it and to the first."),
     ),
     number("--d-model", N_("Numbers in a vector."), 16),
     number("--heads", N_("Heads; they share d_model evenly."), 4),
@@ -165,6 +171,13 @@ output = option(
 )
 
 
+def attention(text: str) -> Callable[[Decorated], Decorated]:
+    """An option that chooses an attention."""
+    return click.option(
+        "--attention", type=click.Choice(ATTENTIONS), metavar="|".join(ATTENTIONS), help=text
+    )
+
+
 _PLACES = (
     number("--layer", N_("Layer to look at."), 0),
     number("--head", N_("Head to look at."), 0),
@@ -180,10 +193,11 @@ _PLACES = (
     number("--dim", N_("Row of the matrices to look at, a dimension of what enters."), 0),
     number("--component", N_("Component of the vectors to work out term by term."), 0),
     compare,
+    attention(N_("Attention to look at; decoder and cross with --target only.")),
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
 )
-OF_A_TEXT = ("tokenizer", "as_saved", "d_model", "heads", "layers", "seed")
+OF_A_TEXT = ("tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
 
 
 _help = option(
@@ -229,27 +243,6 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decora
     return command
 
 
-def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError for options of ``show`` that do not go together."""
-    if derive and options["compare"] is not None:
-        raise click.UsageError(
-            _("--derive works out one text: leave out --compare, or leave out --derive")
-        )
-    if derive and form in ("json", "csv"):
-        raise click.UsageError(
-            _(
-                "--derive prints a table or markdown, not {form}: leave out --format, or leave out"
-                " --derive, since {form} gives every digit"
-            ).format(form=form)
-        )
-    if form == "markdown" and not derive:
-        raise click.UsageError(_("markdown is for derivations: add --derive, or choose table"))
-    for name in ("key", "component"):
-        if options[name] is not None and not derive:
-            words = _("--{name} is for derivations: add --derive, or leave it out")
-            raise click.UsageError(words.format(name=name))
-
-
 def build_view(text: str | None, options: dict[str, Any]) -> View:
     """Turn parsed options into a view.
 
@@ -284,6 +277,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
         ),
         options["as_saved"],
         learning_of(options, None, options.get("head") or 0),
+        options["target"],
     )
     return View(request, **places_of(options))
 
@@ -342,34 +336,3 @@ def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> 
     base = Learning((), head) if before is None else before
     ordered = tuple(sorted(wishes, key=lambda each: each.query)) or base.wishes
     return replace(base, wishes=ordered, **given)
-
-
-def check(view: View) -> Tokens:
-    """Cut the text and check every number of a view, before anything large is computed.
-
-    Raises
-    ------
-    AttnError
-        The view is refused.
-    """
-    from core.edits import check_edits
-    from core.errors import SettingError
-    from core.runner import check_blocked, check_wishes
-    from tui.scene import panes
-    from tui.state import Explorer, check_view
-
-    request, tokens = Explorer(view).prepare(view.request)
-    check_view(view, tokens)
-    if view.pane not in panes(view):
-        raise SettingError(
-            _("pane {pane} has nothing to show").format(pane=view.pane),
-            _("give another text with --compare"),
-        )
-    if view.compare is not None:
-        from core.compare import compared_tokens
-
-        compared_tokens(request, tokens, view.compare)
-    check_blocked(request.switches.mask, len(tokens))
-    check_wishes(request, tokens)
-    check_edits(request, len(tokens))
-    return tokens

@@ -19,6 +19,7 @@ from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
 from core.types import Mask
+from tui.choices import EXAMPLE_TARGET
 from tui.keys import CHANGE, LOOK, PROGRAM
 from tui.scene import mask_in_words, panes
 from tui.screens.explorer import ExplorerScreen
@@ -111,6 +112,7 @@ class ExplorerCommands(Provider):
             yield Command(_("Leave the lesson"), _("explore on"), explorer.leave_lesson)
         if explorer.state.view.compare is not None:
             yield Command(_("Stop comparing"), _("one text again"), explorer.stop_comparing)
+        yield from self._attentions()
         for pane in panes(explorer.state.view):
             run = partial(explorer.action_pane, pane)
             name = _("Pane: {pane}").format(pane=_(pane))
@@ -145,10 +147,29 @@ class ExplorerCommands(Provider):
                 title = _(key.help)[0].upper() + _(key.help)[1:]
                 yield Command(title, _("key {key}").format(key=key.shown), act)
 
+    def _attentions(self) -> Iterator[Command]:
+        """A target, to add or to take away, and what it is for."""
+        explorer = self.explorer
+        if explorer.state.asked.target is None:
+            name = _("Translate: add a target")
+            yield Command(name, EXAMPLE_TARGET, explorer.add_target)
+            return
+        help_ = _("the encoder alone")
+        yield Command(_("Translate: remove the target"), help_, explorer.remove_target)
+        about = {
+            "encoder": _("the source attends to itself"),
+            "decoder": _("the target attends to what it has so far"),
+            "cross": _("the target attends to the source"),
+        }
+        for name, words in about.items():
+            run = partial(explorer.select, attention=name)
+            title = _("Attention: {name}").format(name=_(name))
+            yield Command(title, words, run)
+
     def _tokens(self, query: str) -> Iterator[Command]:
         """Tokens whose label or index holds the query, from the first on."""
         scene, found = self.explorer.scene, 0
-        for index, token in enumerate(scene.tokens if scene else ()):
+        for index, token in enumerate(scene.queries if scene else ()):
             name = _("Token {n}: {label}").format(n=index, label=label(token))
             if query in name.lower():
                 run = partial(self.explorer.select, query=index)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.language import N_, _, counted
-from core.names import PANES, STAGES
+from core.names import ATTENTIONS, PANES, STAGES
 from core.types import (
     Array,
+    Attention,
+    BoolArray,
     GivenModel,
     LayerTrace,
     Learning,
@@ -57,6 +59,8 @@ class View:
         W_Q, W_K and W_V. After the last component of a shorter vector it begins there anew.
     compare : str, optional
         Another text, to be seen beside that of the request.
+    attention : str
+        The one of `ATTENTIONS` that the place is in; only with a target another than the first.
     """
 
     request: Request = Request(EXAMPLE)
@@ -73,11 +77,15 @@ class View:
     dim: int = 0
     component: int = 0
     compare: str | None = None
+    attention: str = ATTENTIONS[0]
 
 
 def panes(view: View) -> tuple[str, ...]:
     """The panes that have something to show for a view, in the order of their keys."""
-    return tuple(pane for pane in PANES if pane != "compare" or view.compare is not None)
+    absent = [] if view.request.target is None else ["learning", "compare"]
+    if view.compare is None:
+        absent.append("compare")
+    return tuple(pane for pane in PANES if pane not in absent)
 
 
 def cursor(view: View) -> tuple[str, str]:
@@ -117,16 +125,44 @@ class Scene:
     compared: Comparison | AttnError | None = None
 
     @property
-    def tokens(self) -> Tokens:
-        return self.trace.tokens
+    def attention(self) -> Attention:
+        return self.trace.attentions[self.view.attention]
+
+    @property
+    def queries(self) -> Tokens:
+        """The tokens that attend: rows of the matrix."""
+        return self.attention.queries.tokens
+
+    @property
+    def keys(self) -> Tokens:
+        """The tokens attended to: columns of the matrix."""
+        return self.attention.keys.tokens
 
     @property
     def query_token(self) -> Token:
-        return self.trace.tokens[self.view.query]
+        return self.queries[self.view.query]
+
+    @property
+    def key_token(self) -> Token:
+        return self.keys[self.view.key]
+
+    @property
+    def mask(self) -> BoolArray:
+        return self.attention.mask
 
     @property
     def layer(self) -> LayerTrace:
-        return self.trace.layers[self.view.layer]
+        return self.attention.layers[self.view.layer]
+
+    @property
+    def crosses(self) -> bool:
+        """Whether queries and keys are of two texts."""
+        return self.view.attention == "cross"
+
+    @property
+    def which(self) -> str:
+        """The name of the attention for a title, where there are several."""
+        return "" if self.trace.decoder is None else f" · {_(self.view.attention)}"
 
     @property
     def signed(self) -> bool:
@@ -134,13 +170,18 @@ class Scene:
         return self.view.request.switches.normalizer == "none"
 
     def vector(self, name: str) -> Array:
-        """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head]."""
+        """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head].
+
+        In cross-attention the query's token has no k and v; they are the key's.
+        """
         if name == "input":
             vector: Array = self.layer.resid_pre[self.view.query]
         elif name == "attn_out":
             vector = self.layer.attn_out[self.view.query]
         else:
-            vector = getattr(self.layer, name)[self.view.head, self.view.query]
+            of_key = self.crosses and name in ("k", "v")
+            place = self.view.key if of_key else self.view.query
+            vector = getattr(self.layer, name)[self.view.head, place]
         return vector
 
 
@@ -157,21 +198,39 @@ def mask_in_words(mask: Mask) -> str:
     return words.format(n=mask.window)
 
 
+def rule_in_words(rule: Mask) -> str:
+    """A mask and how many keys it blocks."""
+    mask, blocked = mask_in_words(rule), len(rule.blocked)
+    if blocked:
+        return _("mask {mask} +{n} blocked").format(mask=mask, n=blocked)
+    return _("mask {mask}").format(mask=mask)
+
+
+def notices(tokens: Tokens, target: Tokens | None) -> list[str]:
+    """What the person should know about how the texts were cut."""
+    about = [] if target is None else target.notices
+    return [*tokens.notices, *(_("target: {notice}").format(notice=each) for each in about)]
+
+
+def shape_words(request: Request) -> str:
+    """Which stacks there are; nothing of an encoder alone."""
+    return "" if request.target is None else _("encoder–decoder")
+
+
 def switches_in_words(
-    switches: Switches, d_head: int, padding: frozenset[int] = frozenset()
+    switches: Switches, d_head: int, rule: Mask | None = None, attention: str = ATTENTIONS[0]
 ) -> list[str]:
-    """The switches as the status line and the table name them; padding is blocked too."""
-    blocked = len(switches.mask.blocked | padding)
+    """The switches as the status line and the table name them.
+
+    `rule` is the mask that holds where it is not the one switched on: in the decoder, or where
+    padding is blocked too.
+    """
     words = []
     if switches.edits:  # first, so that it is never cut off
         count = len(switches.edits)
         typed = counted("{n} number typed over", "{n} numbers typed over", count)
         words.append(typed.format(n=count))
-    mask = mask_in_words(switches.mask)
-    if blocked:
-        words.append(_("mask {mask} +{n} blocked").format(mask=mask, n=blocked))
-    else:
-        words.append(_("mask {mask}").format(mask=mask))
+    words.append(rule_in_words(switches.mask if rule is None else rule))
     if switches.normalizer != "linear":  # which takes no scores
         words.append(
             (_("÷√{d_head} on") if switches.scale else _("÷√{d_head} off")).format(d_head=d_head)
@@ -179,7 +238,7 @@ def switches_in_words(
         words.append(_("temperature {value:g}").format(value=switches.temperature))
     words.append(_("positions on") if switches.positions else _("positions off"))
     if switches.projections != "seeded":
-        words.append("Q = K = V = X")
+        words.append(_("Q = X, K = V = source") if attention == "cross" else "Q = K = V = X")
     if switches.normalizer != "softmax":
         linear = switches.normalizer == "linear"
         words.append(_("linear attention") if linear else _("no normalizer"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core import Edit, Learning, Mask, ModelSpec, Request, Switches, Wish, run
 from core.edits import with_edit
 from core.errors import TextError
-from core.names import EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from core.text import visible
 from tui import cli
 from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
@@ -92,6 +92,7 @@ VIEWS = st.builds(
         ),
         st.booleans(),
         st.none() | st.builds(Learning, WISHES, COUNTS, COUNTS, RATES),
+        st.none() | TEXTS,
     ),
     COUNTS,
     COUNTS,
@@ -106,6 +107,7 @@ VIEWS = st.builds(
     COUNTS,
     COUNTS,
     st.none() | TEXTS,
+    st.sampled_from(ATTENTIONS),
 )
 
 
@@ -168,6 +170,12 @@ def test_a_text_alone_opens_the_same_view(text):
         ),
         (View(Request("a"), compare="b c"), "attn-tui --compare 'b c' a"),
         (
+            View(Request(EXAMPLE, target="La bola"), attention="cross", key=1),
+            "attn-tui --target 'La bola' --key 1 --attention cross",
+        ),
+        (View(Request("x", target="")), "attn-tui --target '' x"),
+        (View(Request("x", target="-h")), "attn-tui --target -h x"),
+        (
             View(
                 Request(
                     EXAMPLE,
@@ -219,7 +227,12 @@ def test_what_utf_8_cannot_carry_is_replaced_as_in_the_analysis():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"request": Request("a\0b")}, {"request": Request("a", "b\0c")}, {"compare": "\0"}],
+    [
+        {"request": Request("a\0b")},
+        {"request": Request("a", "b\0c")},
+        {"request": Request("a", target="b\0")},
+        {"compare": "\0"},
+    ],
 )
 def test_nul_is_refused(changes):
     with pytest.raises(TextError, match="NUL"):

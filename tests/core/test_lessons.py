@@ -4,12 +4,13 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core import run
 from core.compare import compare
 from core.errors import LessonError
-from core.lesson_numbers import check_expected
+from core.lesson_numbers import check_expected, found_values
 from core.lessons import bundled_lessons, bundled_paths, open_lesson
 from core.resources import data_path
 from core.types import Learning, Mask, Wish
@@ -323,6 +324,67 @@ def test_a_text_to_compare_with_is_checked(read):
     for text, fault in ((" ", "compare is no text"), ("a " * 2049, "compare holds 2,049 tokens")):
         with pytest.raises(LessonError, match=fault):
             read(MATRICES[0], "", "[model]", f'compare = "{text}"\n[model]')
+
+
+@pytest.fixture
+def translated(read):
+    """The good lesson with seeded weights and a target of three words, and more replaced."""
+
+    def made(*changes):
+        return read(*MATRICES, "[model]", 'target = "c d e"\n\n[model]', *changes)
+
+    return made
+
+
+def test_a_lesson_with_a_target(translated):
+    lesson = translated(
+        "key = 1\n",
+        'key = 1\nquery = 2\nattention = "cross"\n',
+        'array = "dot"',
+        'attention = "decoder"\nquery = 0\narray = "pattern"',
+        "[[1, 0], [0, 1]]",
+        "[1, 0, 0]",
+    )
+    assert lesson.request.target == "c d e"
+    assert lesson.places_at(1)["attention"] == "cross"
+    (expected,) = lesson.expected
+    trace = run(lesson.request)
+    found = found_values(trace, expected)
+    np.testing.assert_array_equal(found, trace.decoder.layers[0].pattern[0, :1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        (('target = "c d e"', 'target = " "'), "target is no text"),
+        (('"c d e"', '"' + "e " * 2049 + '"'), "target holds 2,049 tokens: use at most 2,048"),
+        (("query = 1", "query = 3"), "steps 1.query is 3, out of range: choose 0 to 2"),
+        (("query = 1", "query = 2"), "steps 1.query is 2, out of range in the encoder attention"),
+        (
+            ("key = 1", 'key = 2\nattention = "cross"'),
+            "steps 2.key is 2, out of range in the cross attention: choose 0 to 1",
+        ),
+        (("key = 1", 'attention = "both"'), "steps 2.attention is 'both': choose one of encoder"),
+        (
+            ("digits = 0", 'digits = 0\nattention = "encoder"\nquery = 2'),
+            "expected 1.query is 2, out of range in the encoder attention",
+        ),
+    ],
+)
+def test_a_bad_lesson_with_a_target_is_refused(translated, changes, fault):
+    with pytest.raises(LessonError) as caught:
+        translated(*changes)
+    assert fault in str(caught.value)
+
+
+def test_a_target_needs_seeded_weights_and_attention_a_target(read):
+    for changes, fault in (
+        (("[model]", 'target = "c"\n[model]'), "target is refused: given matrices have no dec"),
+        (("key = 1", 'attention = "cross"'), "steps 2.attention is 'cross': choose one of encod"),
+    ):
+        with pytest.raises(LessonError) as caught:
+            read(*changes)
+        assert fault in str(caught.value)
 
 
 def test_a_lesson_without_steps_is_refused(read):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from core import Edit, Mask, ModelSpec, Request, Switches
 from core.edits import with_edit
+from core.names import ATTENTIONS
 
 settings.register_profile(
     "derivation", derandomize=True, deadline=None, max_examples=60, database=None
@@ -19,8 +20,10 @@ WORDS = ["a", "b", "the", "我", "カード", "ball", "👩", "|", "`x`", "*"]
 
 @st.composite
 def places(draw):
-    """A request with every switch drawn, and a layer, head, query and key in it."""
+    """A request with every switch drawn, and a layer, head, query, key and attention in it."""
     words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=20))
+    target = draw(st.none() | st.lists(st.sampled_from(WORDS), min_size=1, max_size=5))
+    attention = draw(st.sampled_from(ATTENTIONS[: 3 if target else 1]))
     count, heads = len(words), draw(st.integers(1, 3))
     layers, d_head = draw(st.integers(1, 3)), draw(st.integers(1, 10))
     model = ModelSpec(layers, heads, heads * d_head, draw(st.integers(0, 2**64 - 1)))
@@ -38,10 +41,12 @@ def places(draw):
     place = (
         draw(st.integers(0, layers - 1)),
         draw(st.integers(0, heads - 1)),
-        draw(st.integers(0, count - 1)),
-        draw(st.integers(0, count - 1)),
+        draw(st.integers(0, (count if attention == "encoder" else len(target)) - 1)),
+        draw(st.integers(0, (len(target) if attention == "decoder" else count) - 1)),
+        attention,
     )
-    return Request(" ".join(words), "spaces", model, switches), place
+    told = " ".join(target) if target else None
+    return Request(" ".join(words), "spaces", model, switches, target=told), place
 
 
 VALUES = st.floats(-9, 9) | st.sampled_from([0.0, 1e-9, 123.456])

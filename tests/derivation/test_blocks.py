@@ -252,7 +252,7 @@ def test_many_numbers_typed_over_are_counted():
 def test_another_component():
     """Its terms, and in z the dimensions around it."""
     trace = run(Request("The ball is blue", model=ModelSpec(heads=1, d_model=20)))
-    blocks = derivation_blocks(trace, derive(trace, 0, 0, 3, 1, 9), 3)
+    blocks = derivation_blocks(trace, derive(trace, 0, 0, 3, 1, component=9), 3)
     for stage, name in (
         ("projections", "q[9]"),
         ("projections", "v[9]"),

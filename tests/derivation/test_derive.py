@@ -21,6 +21,10 @@ def ask(text="a b c", layers=1, **switches):
     return run(Request(text, model=ModelSpec(layers), switches=Switches(**switches)))
 
 
+def with_layers(trace, *layers):
+    return dataclasses.replace(trace, encoder=dataclasses.replace(trace.encoder, layers=layers))
+
+
 def by_hand(trace, query, key):
     """The default model's head 0, in loops that share nothing with the code under test."""
     layer = trace.layers[0]
@@ -80,14 +84,14 @@ def test_blue_to_ball():
 
 def test_every_stage_has_its_part():
     fields = [field.name for field in dataclasses.fields(Derivation)]
-    assert fields == ["layer", "head", "query", "key", *STAGES]
+    assert fields == ["attention", "layer", "head", "query", "key", *STAGES]
 
 
 @pytest.mark.parametrize("component", [0, 3, 4, 15, 17])
 def test_the_component_that_is_worked_out(component):
     """It goes round where a vector is shorter, and its sum is that entry of the vector."""
     trace = ask()
-    made = derive(trace, 0, 1, 2, 1, component)
+    made = derive(trace, 0, 1, 2, 1, component=component)
     layer = trace.layers[0]
     for name, token in (("q", 2), ("k", 1), ("v", 1)):
         part = getattr(made.projections, name)
@@ -139,7 +143,8 @@ def test_self_check_passes(drawn):
     assert [check for check in checks if not check.passed] == []
     names = [check.name for check in checks]
     assert ("rows sum to 1" in names) == (request.switches.normalizer != "none")
-    assert ("resid_post" in names) == (place[0] < request.model.layers - 1)
+    ends = (request.model.layers - 1, "cross" if request.target else "encoder")
+    assert ("resid_post" in names) == ((place[0], place[4]) != ends)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +166,7 @@ def test_self_check_finds_one_wrong_number(name, index):
     trace = ask(layers=2)
     good = trace.layers[0]
     wrong = dataclasses.replace(good, **{name: break_cell(getattr(good, name), *index)})
-    broken = dataclasses.replace(trace, layers=(wrong, trace.layers[1]))
+    broken = with_layers(trace, wrong, trace.layers[1])
     checks = self_check(broken, derive(trace, 0, 0, 2, 1))
     failed = {check.name for check in checks if not check.passed}
     assert name in failed
@@ -174,7 +179,7 @@ def test_self_check_of_a_pattern():
     made = derive(trace, 0, 0, 2, 1)
 
     def failed(**arrays):
-        broken = dataclasses.replace(trace, layers=(dataclasses.replace(good, **arrays),))
+        broken = with_layers(trace, dataclasses.replace(good, **arrays))
         return [check.name for check in self_check(broken, made) if not check.passed]
 
     assert failed() == []
@@ -231,6 +236,36 @@ def test_later_layers():
     expected = second.positions.resid_pre.query
     assert first.output.residual.resid_post == pytest.approx(expected)
     assert np.mean(expected) == pytest.approx(0, abs=1e-12)
+
+
+def test_cross_attention_starts_from_both_stacks():
+    """q is made of what masked self-attention gave, k and v of what leaves the encoder."""
+    model = ModelSpec(2)
+    trace = run(Request("a b c", model=model, target="d e"))
+    made = derive(trace, 1, 0, 1, 2, "cross")
+    asking = trace.decoder.layers[1].resid_post[1].tolist()
+    answering = trace.layers[1].resid_post[2].tolist()
+    assert made.positions.resid_pre.query == tuple(asking) == made.projections.q.x
+    assert made.positions.resid_pre.key == tuple(answering) == made.projections.v.x
+    assert made.embedding.query == tuple(trace.decoder.queries.embed[1].tolist())
+    assert made.embedding.key == tuple(trace.embed[2].tolist())
+    assert len(made.softmax.weights) == 3
+
+
+def test_add_and_norm_is_shown_where_something_follows():
+    """Of two texts, only what leaves the decoder goes nowhere."""
+    trace = run(Request("a b c", model=ModelSpec(2), target="d e"))
+    shown = {
+        (name, layer): derive(trace, layer, 0, 0, 0, name).output.residual is not None
+        for name in trace.attentions
+        for layer in (0, 1)
+    }
+    assert [place for place, residual in shown.items() if not residual] == [("cross", 1)]
+
+
+def test_an_attention_that_is_not_there():
+    with pytest.raises(SettingError, match="there is no cross attention: choose one of encoder"):
+        derive(ask(), 0, 0, 0, 0, "cross")
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,13 @@ def test_blue():
 @given(places())
 def test_every_blank_has_an_answer(drawn):
     """The answer sheet is the exercise with its blanks filled in, line by line."""
-    request, (layer, head, query, _) = drawn
+    request, (layer, head, query, _, attention) = drawn
     trace = run(request)
     if len(trace.tokens) > 16:
         with pytest.raises(SettingError):
-            worksheet(trace, layer, head, query, 3)
+            worksheet(trace, layer, head, query, 3, attention)
         return
-    lines = list(worksheet(trace, layer, head, query, 3))
+    lines = list(worksheet(trace, layer, head, query, 3, attention))
     middle = lines.index("---")
     asked = lines[lines.index("## Work out") + 4 : middle - 1]
     given_back = lines[middle + 6 :]

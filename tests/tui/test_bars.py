@@ -1,9 +1,11 @@
 """The lines around the panes: header, status, tabs and key bar, called with no app."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.runner import run
-from core.types import Mask
+from core.types import Mask, Switches
 from tests.tui.helpers import make_view
 from tui.keys import BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.scene import Scene
@@ -48,6 +50,47 @@ def test_the_header_says_all_where_there_is_room():
         assert fact in text
 
 
+def translating(attention="cross"):
+    view = make_view(text="a b c", mask=Mask(causal=True, blocked=frozenset({1})))
+    view = replace(view, request=replace(view.request, target="x y"), attention=attention)
+    return Scene(view, run(view.request))
+
+
+def test_the_header_says_that_there_is_a_decoder_where_there_is_room():
+    scene = translating()
+    for width in WIDTHS:
+        text = text_of(header_line(scene.view, PALETTE, width))
+        assert "random" in text
+        assert "encoder–decoder" in text or width < 80
+
+
+@pytest.mark.parametrize(
+    ("attention", "words"),
+    [
+        ("encoder", "encoder · layer 0 · head 0 · mask causal +1 blocked · ÷√4 on"),
+        ("decoder", "decoder · layer 0 · head 0 · mask causal · ÷√4 on"),
+        ("cross", "cross · layer 0 · head 0 · mask none +1 blocked · ÷√4 on"),
+    ],
+)
+def test_the_status_says_which_mask_holds(attention, words):
+    scene = translating(attention)
+    line = status_line(scene.view, scene.attention, PALETTE, 120, False)
+    assert text_of(line).strip().startswith(words)
+
+
+def test_the_decoder_is_said_to_be_causal_where_there_is_no_trace_too():
+    line = status_line(translating("decoder").view, None, PALETTE, 120, False)
+    assert "decoder · layer 0 · head 0 · mask causal · ÷√4 on" in text_of(line)
+
+
+def test_the_status_of_two_texts_fits_the_smallest_screen():
+    scene = translating()
+    request = replace(scene.view.request, switches=Switches())
+    scene = Scene(replace(scene.view, request=request), run(request))
+    text = text_of(status_line(scene.view, scene.attention, PALETTE, 60, False))
+    assert text.strip().endswith("pos on  2×3")
+
+
 def test_the_status_says_where_we_are_and_what_is_switched():
     scene = scene_of(
         text="a b c",
@@ -57,7 +100,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
         layer=1,
         head=3,
     )
-    assert text_of(status_line(scene.view, scene.tokens, PALETTE, 120, False)).strip() == (
+    assert text_of(status_line(scene.view, scene.attention, PALETTE, 120, False)).strip() == (
         "layer 1 · head 3 · mask causal +1 blocked · ÷√4 off · temperature 0.5 · positions off"
         " · 3 tokens"
     )
@@ -66,7 +109,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
 def test_the_status_uses_shorter_words_before_it_is_cut():
     scene = scene_of()
     for width in WIDTHS:
-        line = status_line(scene.view, scene.tokens, PALETTE, width, False)
+        line = status_line(scene.view, scene.attention, PALETTE, width, False)
         assert line_cells(line) <= width
         text = text_of(line)
         assert "…" not in text

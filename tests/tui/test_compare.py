@@ -270,7 +270,9 @@ async def test_a_refused_sentence_leaves_no_stale_comparison():
 
 async def test_both_are_made_in_a_thread_when_one_of_them_is_slow(monkeypatch):
     quick = module.is_quick
-    monkeypatch.setattr(module, "is_quick", lambda r, tokens: len(tokens) < 9 and quick(r, tokens))
+    monkeypatch.setattr(
+        module, "is_quick", lambda r, tokens, *t: len(tokens) < 9 and quick(r, tokens, *t)
+    )
     made = []
     trace = module.trace
     monkeypatch.setattr(

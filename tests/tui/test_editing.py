@@ -165,7 +165,7 @@ async def test_controls_are_analysed_as_they_are_and_shown_as_marks(text):
         await paste(pilot, text)
         assert sentence_of(pilot).true_text == text
         assert shown_text(pilot) == text
-        assert "".join(token.text for token in explorer_of(pilot.app).scene.tokens) == "".join(
+        assert "".join(token.text for token in explorer_of(pilot.app).scene.queries) == "".join(
             text.split()
         )
         await press(pilot, "escape")
@@ -185,7 +185,7 @@ async def test_50_kilobytes_are_cut_to_the_cap_and_say_so():
         await press(pilot, "e", "backspace")
         await paste(pilot, text)
         assert sentence_of(pilot).true_text == text
-        assert len(explorer_of(pilot.app).scene.tokens) == MAX_TOKENS
+        assert len(explorer_of(pilot.app).scene.queries) == MAX_TOKENS
         find(pilot, "first 2,048 of 10,000 tokens")
         find(pilot, "2,048 tokens", "Status")
         await press(pilot, "escape", "end")
@@ -200,7 +200,7 @@ async def test_a_text_beyond_what_is_cut_at_once_goes_through_the_thread():
         await press(pilot, "e")
         await paste(pilot, "y" * 120_000)
         assert shown_text(pilot) == "x" + "y" * 120_000
-        assert len(explorer_of(pilot.app).scene.tokens) == 1
+        assert len(explorer_of(pilot.app).scene.queries) == 1
 
 
 @pytest.mark.parametrize("key", ["backspace", "left"])
@@ -219,7 +219,7 @@ async def test_joined_emoji_are_stepped_through_without_harm(key):
 async def test_tokens_with_the_same_text_are_different_tokens(text):
     """U14: nothing on screen is keyed by a token's text."""
     async with open_app(make_view(text)) as pilot:
-        count = len(explorer_of(pilot.app).scene.tokens)
+        count = len(explorer_of(pilot.app).scene.queries)
         for index in range(1, count):
             await press(pilot, "down")
             assert view_of(pilot).query == index
@@ -244,7 +244,7 @@ async def test_the_selection_survives_an_edit():
         await press(pilot, "e", "home", *"So ")
         scene = explorer_of(pilot.app).scene
         assert (view_of(pilot).query, view_of(pilot).key) == (6, 3)
-        assert (scene.query_token.text, scene.tokens[view_of(pilot).key].text) == ("milk", "cat")
+        assert (scene.query_token.text, scene.queries[view_of(pilot).key].text) == ("milk", "cat")
         await press(pilot, "end", "backspace")
         assert view_of(pilot).query == 6
         assert explorer_of(pilot.app).scene.query_token.text == "mil"
@@ -268,12 +268,12 @@ class Slow:
         self.gate = threading.Event()
         self.begun = self.ended = 0
 
-    def trace(self, request, tokens):
+    def trace(self, request, *texts):
         self.begun += 1
         try:
             if "slow" in request.text:
                 self.gate.wait(60)
-            return trace(request, tokens)
+            return trace(request, *texts)
         finally:
             self.ended += 1
 
@@ -303,7 +303,7 @@ def slow(monkeypatch):
     """Every trace in a thread, slow ones under control."""
     made = Slow()
     monkeypatch.setattr(module, "trace", made.trace)
-    monkeypatch.setattr(module, "is_quick", lambda request, tokens: False)
+    monkeypatch.setattr(module, "is_quick", lambda request, *texts: False)
     yield made
     made.gate.set()
 
@@ -327,7 +327,7 @@ async def test_a_slow_trace_never_replaces_a_newer_one(slow):
 
 async def test_a_slow_trace_never_replaces_one_that_was_made_at_once(slow, monkeypatch):
     """U15: also where no other thread was started that would have cancelled the slow one."""
-    monkeypatch.setattr(module, "is_quick", lambda request, tokens: "slow" not in request.text)
+    monkeypatch.setattr(module, "is_quick", lambda request, *texts: "slow" not in request.text)
     async with open_app(make_view("old")) as pilot:
         explorer = explorer_of(pilot.app)
         explorer.submit(explorer.state.with_text("slow one"))

@@ -292,13 +292,13 @@ async def test_an_unexpected_exception_ends_nothing(error, words, quick, monkeyp
     """U16: at once or in a thread, the fault is named on screen and the text is kept."""
     work = module.trace
 
-    def failing(request, tokens):
+    def failing(request, *texts):
         if "bad" in request.text:
             raise error
-        return work(request, tokens)
+        return work(request, *texts)
 
     monkeypatch.setattr(module, "trace", failing)
-    monkeypatch.setattr(module, "is_quick", lambda request, tokens: quick)
+    monkeypatch.setattr(module, "is_quick", lambda request, *texts: quick)
     async with open_app(make_view("good")) as pilot:
         await press(pilot, "e")
         await paste(pilot, " bad")
@@ -316,7 +316,7 @@ async def test_a_view_that_does_not_exist_is_refused_on_screen():
 
 
 async def test_a_first_trace_in_the_thread_is_waited_for(monkeypatch):
-    monkeypatch.setattr(module, "is_quick", lambda request, tokens: False)
+    monkeypatch.setattr(module, "is_quick", lambda request, *texts: False)
     async with open_app() as pilot:
         assert shown_text(pilot) == SENTENCE
 
@@ -325,7 +325,7 @@ async def test_quitting_while_computing_is_quiet(monkeypatch):
     """Q04: a result that comes after the end is dropped."""
     work, gate = module.trace, Event()
     monkeypatch.setattr(module, "trace", lambda *args: gate.wait(30) and work(*args))
-    monkeypatch.setattr(module, "is_quick", lambda request, tokens: False)
+    monkeypatch.setattr(module, "is_quick", lambda request, *texts: False)
     app = AttnApp(make_view())
     async with app.run_test() as pilot:
         await pilot._wait_for_screen()

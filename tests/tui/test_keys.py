@@ -113,6 +113,7 @@ OTHERS = {
     *("8", "o"),  # of another text, in test_compare.py
     *("enter", "delete", "backspace"),  # of the numbers
     *("greater_than_sign", "less_than_sign"),  # of a lesson
+    *("a", "A"),  # of a target: test_target.py
 }
 
 
@@ -246,17 +247,23 @@ async def test_letters_are_text_in_the_sentence_and_the_other_keys_still_work():
 # The key bar.
 
 BARS = {
-    "weights": ((), "weights", BROWSING, BROWSING_LAST, {"undo"}),
-    "vectors": ((), "vectors", BROWSING, BROWSING_LAST, {"undo"}),
-    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"undo"}),
-    "derivation": ((), "derivation", DERIVATION, BROWSING_LAST, {"undo"}),
-    "numbers": ((), "numbers", NUMBERS, BROWSING_LAST, {"undo", "original"}),
+    "weights": ((), "weights", BROWSING, BROWSING_LAST, {"undo", "attention", "target"}),
+    "vectors": ((), "vectors", BROWSING, BROWSING_LAST, {"undo", "attention", "target"}),
+    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {"undo", "attention", "target"}),
+    "derivation": ((), "derivation", DERIVATION, BROWSING_LAST, {"undo", "attention", "target"}),
+    "numbers": (
+        (),
+        "numbers",
+        NUMBERS,
+        BROWSING_LAST,
+        {"undo", "original", "attention", "target"},
+    ),
     "learning": (
         (),
         "learning",
         LEARNING,
         BROWSING_LAST,
-        {"run/pause", "one step", "reset", "rate", "undo"},
+        {"run/pause", "one step", "reset", "rate", "undo", "attention", "target"},
     ),
     "editing": (("e",), "weights", EDITING, EDITING_LAST, set()),
 }

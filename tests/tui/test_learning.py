@@ -284,9 +284,9 @@ async def test_a_wish_goes_with_its_query():
 async def test_wishes_follow_their_tokens_into_another_tokenizer():
     learning = Learning((Wish(1, ((0, 0.25), (1, 0.75))),), steps=3)
     async with open_app(start(learning, text="我们 x", tokenizer="mixed", query=0, key=0)) as pilot:
-        assert len(explorer_of(pilot.app).scene.tokens) == 3
+        assert len(explorer_of(pilot.app).scene.keys) == 3
         await press(pilot, "ctrl+p", *"tokenizer: spaces", "enter")
-        assert len(explorer_of(pilot.app).scene.tokens) == 2
+        assert len(explorer_of(pilot.app).scene.keys) == 2
         assert learning_of(pilot) is None
 
 

@@ -25,6 +25,7 @@ from tui.labels import wrap
 from tui.lessons import view_at
 from tui.widgets.lesson import LessonPanel
 
+PLACES = ("pane", "attention", "head", "query", "key", "stage")
 NEXT, BACK = "greater_than_sign", "less_than_sign"
 
 
@@ -39,7 +40,7 @@ async def open_at(name, step=0, size=(120, 36)):
 
 def seen(view):
     """What a step decides of a view."""
-    return {name: getattr(view, name) for name in ("pane", "head", "query", "key", "stage")}
+    return {name: getattr(view, name) for name in PLACES}
 
 
 @pytest.mark.parametrize("name", bundled_paths())

@@ -85,7 +85,7 @@ async def test_a_search_runs_what_computes():
         await run(pilot, "causal", "Mask: none, causal, window")
         assert view_of(pilot).request.switches.mask.causal
         await run(pilot, "spaces", "Tokenizer: spaces")
-        assert len(explorer_of(pilot.app).scene.tokens) == 1
+        assert len(explorer_of(pilot.app).scene.queries) == 1
         assert view_of(pilot).request.switches.mask.causal
         assert shown_text(pilot) == text
         await run(pilot, "light", "Theme: attn-light")

@@ -7,10 +7,12 @@ from textual.widgets import Input
 
 from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
-from core.types import Edit, Learning, Mask, Wish
+from core.names import ATTENTIONS
+from core.types import Edit, Learning, Mask, Request, Wish
 from tests.tui.helpers import SENTENCE, make_view, settle
 from tui.app import AttnApp
 from tui.lessons import view_at
+from tui.scene import View
 from tui.theme import LIGHT
 
 COMPACT, USUAL, LARGE = (80, 24), (120, 36), (200, 60)
@@ -280,6 +282,45 @@ def test_what_is_no_number_at_80x24(looks):
 def test_a_derivation_with_a_score_typed_over(looks):
     view = numbers(pane="derivation", switches={"edits": TYPED}, stage="softmax")
     assert looks(view)
+
+
+def translating(target="La bola es azul ahora", **fields):
+    request = Request("The ball is blue", target=target)
+    return View(request, **{"attention": "cross", "query": 3, "key": 3, **fields})
+
+
+@pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors", "derivation"])
+def test_cross_attention_at_80x24(looks, pane):
+    assert looks(translating(pane=pane, stage="positions"), COMPACT)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_an_attention_of_a_target(looks, attention):
+    assert looks(translating(attention=attention, pane="matrix"))
+
+
+def test_cross_attention_in_the_light(looks):
+    assert looks(translating(), theme=LIGHT.name)
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_cross_attention_in_chinese(looks, size):
+    set_language("zh")
+    assert looks(translating(pane="tokens"), size)
+
+
+def test_a_chinese_source_and_a_long_target(looks):
+    target = "I want to eat " + "very " * 30 + "good fish"
+    view = View(Request("我想吃酸菜鱼", target=target), attention="cross", query=8, key=5, layer=0)
+    assert looks(view)
+
+
+def test_an_empty_target(looks):
+    assert looks(translating(target=""), COMPACT)
+
+
+def test_editing_a_target(looks):
+    assert looks(translating(), COMPACT, keys=("A", "!"))
 
 
 @pytest.mark.parametrize("end", ["first", "last"])

@@ -1,17 +1,23 @@
 """Explorer and View: selecting, following an edit, switching, refusing; no screen."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BudgetError, SettingError, TextError
+from core.names import ATTENTIONS
 from core.runner import run
 from core.tokenization import open_tokenizer
 from core.types import Mask, ModelSpec, Request, Switches
 from tests.tui.helpers import make_view
 from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
+from tui.following import follow
+from tui.places import check_view
+from tui.quick import is_quick
 from tui.scene import Scene, switches_in_words
-from tui.state import TEMPERATURES, Explorer, check_view, follow, is_quick
+from tui.state import TEMPERATURES, Explorer
 
 quiet = settings(derandomize=True, deadline=None, max_examples=150)
 words = st.lists(st.sampled_from(["a", "b", "c", "d", "我", "想"]), min_size=1, max_size=9)
@@ -237,6 +243,76 @@ def test_every_temperature_is_reached_both_ways():
             assert made.view.request.switches.temperature == step
 
 
+def translating(text="a b c d", target="x y", **fields):
+    view = make_view(text, tokenizer="spaces")
+    made = Explorer(replace(view, request=replace(view.request, target=target), **fields))
+    made.run(made.view.request)
+    assert made.error is None
+    return made
+
+
+def test_going_round_the_attentions_keeps_to_what_exists():
+    made = translating(query=3, key=2)
+    found = []
+    for _ in range(3):
+        made.cycle("attention", 1)
+        found.append((made.view.attention, made.view.query, made.view.key))
+    assert found == [("decoder", 1, 1), ("cross", 1, 1), ("encoder", 1, 1)]
+
+
+def test_without_a_target_there_is_only_the_encoder():
+    made = explorer()
+    made.cycle("attention", 1)
+    assert made.view.attention == "encoder"
+    made.select(attention="cross")
+    assert made.view.attention == "encoder"
+
+
+@quiet
+@given(words, words, words, words, st.sampled_from(ATTENTIONS), st.data())
+def test_the_selection_follows_the_tokens_of_its_own_text(text, target, front, more, name, data):
+    made = translating(" ".join(text), " ".join(target), attention=name)
+    made.select(query=data.draw(st.integers(0, 8)), key=data.draw(st.integers(0, 8)))
+    scene = made.scene
+    before = scene.query_token.piece, scene.key_token.piece
+    made.run(made.with_text(" ".join(["X", *front, *text])))
+    made.run(made.with_target(" ".join([*more, "Y", *target])))
+    check_view(made.view, made.trace.tokens, made.trace.target_tokens)
+    after = made.scene.query_token.piece, made.scene.key_token.piece
+    assert after == before
+
+
+def test_taking_the_target_away_goes_back_to_the_encoder():
+    made = translating("a b", "x y z", attention="cross", query=2, key=1)
+    made.run(made.with_target(None))
+    assert (made.view.attention, made.view.query, made.view.key) == ("encoder", 1, 1)
+
+
+def test_an_edit_of_the_target_forgets_the_switches_before_it():
+    made = translating()
+    made.run(made.with_switch(scale=False))
+    assert made.before is not None
+    made.run(made.with_target("x z"))
+    assert made.before is made.undone() is None
+
+
+def test_blocked_words_of_the_source_stay_through_an_edit_of_the_target():
+    made = translating(attention="cross")
+    made.run(made.toggle_blocked(3))
+    made.run(made.with_target("new words here"))
+    assert made.view.request.switches.mask.blocked == {3}
+
+
+def test_a_view_of_a_target_that_is_not_there_is_refused():
+    view = make_view("a b", attention="cross")
+    with pytest.raises(SettingError, match="there is no cross without a target"):
+        check_view(view, cut("a b"))
+    view = replace(view, query=2, key=1)
+    check_view(view, cut("a b"), cut("x y z"))
+    with pytest.raises(SettingError, match="query 2 is out of range: choose 0 to 1"):
+        check_view(view, cut("a b c"), cut("x y"))
+
+
 def test_a_key_is_blocked_and_freed():
     made = explorer()
     made.run(made.toggle_blocked(2))
@@ -247,8 +323,8 @@ def test_a_key_is_blocked_and_freed():
 
 def test_preparing_the_same_text_does_not_cut_it_again(monkeypatch):
     made = explorer()
-    monkeypatch.setattr("tui.state.open_tokenizer", None)
-    request, tokens = made.prepare(made.with_switch(scale=False))
+    monkeypatch.setattr("tui.state.cut", None)
+    request, tokens, _ = made.prepare(made.with_switch(scale=False))
     assert tokens is made.trace.tokens
     assert request.switches.scale is False
 
@@ -270,6 +346,12 @@ def test_preparing_the_same_text_does_not_cut_it_again(monkeypatch):
 def test_quick_is_what_fits_into_a_frame(tokens, model, quick):
     made = cut(" ".join(["a"] * tokens))
     assert is_quick(Request(made.text, "spaces", model), made) is quick
+
+
+def test_a_target_counts_for_what_is_quick():
+    short, long_ = cut("a"), cut(" ".join(["a"] * 600))
+    assert is_quick(Request(""), short, short)
+    assert not is_quick(Request(""), short, long_)
 
 
 @pytest.mark.parametrize("layer", range(3))

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
@@ -19,8 +20,8 @@ from tui.scene import Scene
 from tui.theme import DARK, RAMP_STEPS, make_palette
 from tui.widgets.lines import line_cells
 from tui.widgets.matrix import grid, matrix_lines
+from tui.widgets.tokens import Cursor, TokensPane, shares, token_lines
 from tui.widgets.tokens import table as tokens_table
-from tui.widgets.tokens import token_lines
 from tui.widgets.vectors import table, vector_lines
 from tui.widgets.weights import columns, full_bar, weight_lines
 
@@ -55,7 +56,9 @@ def text_of(line):
 
 
 def tokens_of(scene, width, height=20, top=0):
-    return token_lines(scene, PALETTE, tokens_table(scene.tokens, width, height, top))
+    shown = tokens_table(scene.queries, width, height, top)
+    cursor = Cursor(scene.view.query, "▶", scene.attention.rule.blocked)
+    return token_lines(scene.queries, cursor, PALETTE, shown)
 
 
 def weights_of(scene, width, height=20, top=0):
@@ -114,12 +117,58 @@ def test_one_token_is_drawn(pane):
 def test_hostile_labels_are_literal_and_free_of_controls(pane, text):
     """U04, U05, U06, X01, X10: markup is shown as it is typed, controls as marks."""
     scene = scene_of(f"{text} other")
-    assert label(scene.tokens[0]) in text_of(DRAWN["tokens"](scene, 78)[0])
+    assert label(scene.queries[0]) in text_of(DRAWN["tokens"](scene, 78)[0])
     for line in DRAWN[pane](scene, 78):
         shown = text_of(line)
         assert not any(is_unseen(char) for char in shown)
     if text.isprintable() and pane != "matrix":
         assert any(text in text_of(line) for line in DRAWN[pane](scene, 120))
+
+
+# Two texts.
+
+
+def crossing(source, target, mask=Mask(), **fields):  # noqa: B008
+    view = make_view(source, tokenizer="spaces", mask=mask)
+    request = replace(view.request, target=target)
+    return Scene(replace(view, request=request, attention="cross", **fields), run(request))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("target", TEXTS.values(), ids=TEXTS)
+def test_no_line_of_two_texts_is_wider_than_its_pane(target, width):
+    for source in ("a", TEXTS["mixed widths"]):
+        scene = crossing(source, target)
+        pane = TokensPane("tokens")
+        drawn = [DRAWN[name](scene, width) for name in ("weights", "matrix", "vectors")]
+        drawn.append(pane.body(scene, PALETTE, width, 20))
+        for lines in drawn:
+            assert len(lines) <= 30
+            assert all(line_cells(line) <= width for line in lines)
+
+
+def test_rows_are_queries_and_columns_are_keys():
+    scene = crossing("a b c", "x y", mask=Mask(blocked=frozenset({1})), query=1, key=2)
+    header, *rows = map(text_of, matrix_of(scene, 78))
+    assert header.split() == ["a", "b", "c"]
+    assert [row.split()[0] for row in rows] == ["x", "▶"]
+    assert [row.split()[-2] for row in rows] == ["·", "·"]
+    keys = [text_of(line)[2:].split()[0] for line in weights_of(scene, 78)[1:-1]]
+    assert keys == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "queries", "keys", "expected"),
+    [
+        (20, 5, 4, (5, 4)),
+        (20, 50, 4, (16, 4)),
+        (20, 4, 50, (4, 16)),
+        (20, 50, 50, (10, 10)),
+        (2, 50, 50, (1, 1)),
+    ],
+)
+def test_two_lists_share_the_rows(rows, queries, keys, expected):
+    assert shares(rows, queries, keys) == expected
 
 
 # Tokens.
@@ -128,7 +177,7 @@ def test_hostile_labels_are_literal_and_free_of_controls(pane, text):
 def test_a_token_row_has_index_label_id_and_span():
     scene = scene_of(TEXTS["words"], query=2)
     for i, line in enumerate(tokens_of(scene, 60, 20, 0)):
-        token = scene.tokens[i]
+        token = scene.queries[i]
         mark = "▶" if i == 2 else " "
         cells = text_of(line).split()
         assert text_of(line).startswith(mark)
@@ -138,12 +187,12 @@ def test_a_token_row_has_index_label_id_and_span():
 def test_facts_that_do_not_fit_leave_the_list_and_labels_stay():
     scene = scene_of(TEXTS["words"])
     shown = [text_of(tokens_of(scene, width, 20, 0)[1]) for width in (44, 28, 18)]
-    assert [("–" in text, str(scene.tokens[1].id) in text) for text in shown] == [
+    assert [("–" in text, str(scene.queries[1].id) in text) for text in shown] == [
         (True, True),
         (False, True),
         (True, False),
     ]
-    assert [tokens_table(scene.tokens, width, 20, 0).columns for width in (44, 28, 18)] == [
+    assert [tokens_table(scene.queries, width, 20, 0).columns for width in (44, 28, 18)] == [
         " · id · characters",
         " · id",
         " · characters",
@@ -331,7 +380,7 @@ def test_512_tokens_draw_only_what_is_visible(monkeypatch):
 def test_a_label_column_stops_looking_once_it_is_full(monkeypatch):
     asked = []
     monkeypatch.setattr(weights, "label", lambda token: asked.append(token) or label(token))
-    assert weights.label_column(scene_of(LONG).tokens, 5) == 5
+    assert weights.label_column(scene_of(LONG).keys, 5) == 5
     assert len(asked) == 1
 
 

@@ -42,7 +42,7 @@ def compared_lines(
             token=f"{part.query} {name}"
         )
         return
-    for layer in part.layers(compared.one):
+    for _attention, layer in part.layers(compared.one):
         for head in part.heads(compared.one):
             yield ""
             yield from _side_by_side(compared, layer, head, (part.query, partner), precision, width)
@@ -86,7 +86,7 @@ def _changes(compared: Comparison, part: Part, precision: int, width: int | None
     rows = [names[i] for i, _j in compared.shared]
     heads = part.heads(compared.one)
     columns = [_("head {n}").format(n=head) for head in heads]
-    for layer in part.layers(compared.one):
+    for _attention, layer in part.layers(compared.one):
         changes = compared.rows[layer]
         cells = [
             [weight(float(changes[head, place]), precision) for head in heads]
@@ -135,9 +135,9 @@ def compared_csv(compared: Comparison, part: Part, columns: str) -> Iterator[str
     """
     yield f"{columns},{CSV_COLUMNS}"
     one = compared.one
-    for layer in part.layers(one):
+    for attention, layer in part.layers(one):
         for head in part.heads(one):
-            for query in part.queries(one):
+            for query in part.queries(attention):
                 partner = compared.partner(query)
                 yield _csv_rows(compared, layer, head, query, partner)
 

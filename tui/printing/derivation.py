@@ -70,7 +70,8 @@ def derivation_blocks(
 def blocks_of(scene: Scene, last: str = STAGES[-1]) -> tuple[Block, ...]:
     """The blocks of the query and the key that are selected, up to a stage."""
     view = scene.view
-    made = derive(scene.trace, view.layer, view.head, view.query, view.key, view.component)
+    place = (view.layer, view.head, view.query, view.key)
+    made = derive(scene.trace, *place, view.attention, view.component)
     return derivation_blocks(scene.trace, made, view.precision, last=last)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from core.derivation import Derivation, Sum, Vector
 from core.language import _
 from core.text import label
-from core.types import Trace
+from core.types import Tokens, Trace
 from tui.labels import clip
 from tui.printing.printed import (
     EMPTY,
@@ -32,19 +32,28 @@ NAME_CELLS = 12
 INDENT = 2  # cells before a line where it is printed
 
 
+def _name(tokens: Tokens, index: int) -> str:
+    return f"{index} {clip(label(tokens[index]), NAME_CELLS)}"
+
+
 class Page:
     """A derivation with what all of its blocks need."""
 
     def __init__(self, trace: Trace, made: Derivation, precision: int, width: int) -> None:
         self.trace, self.made, self.precision = trace, made, precision
         self.width = width
-        self.query, self.key = self.name(made.query), self.name(made.key)
-        self.title = _(
-            "Derivation · layer {layer} · head {head} · query {query} → key {key}"
-        ).format(layer=made.layer, head=made.head, query=self.query, key=self.key)
+        self.attention = trace.attentions[made.attention]
+        queries = self.attention.queries.tokens
+        self.query, self.key = _name(queries, made.query), self.name(made.key)
+        place = _("layer {layer} · head {head} · query {query} → key {key}").format(
+            layer=made.layer, head=made.head, query=self.query, key=self.key
+        )
+        which = [] if trace.decoder is None else [_(made.attention)]
+        self.title = " · ".join([_("Derivation"), *which, place])
 
-    def name(self, index: int) -> str:
-        return f"{index} {clip(label(self.trace.tokens[index]), NAME_CELLS)}"
+    def name(self, key: int) -> str:
+        """Number and label of a key."""
+        return _name(self.attention.keys.tokens, key)
 
     def note(self, text: str | None) -> Iterator[Line]:
         if text:

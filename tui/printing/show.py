@@ -20,7 +20,7 @@ from core.comparison import Comparison
 from core.errors import AttnError
 from core.language import N_, _
 from core.text import is_unseen, label
-from core.types import Array, BoolArray, LayerTrace, Request, Switches, Token, Trace
+from core.types import Array, Attention, BoolArray, LayerTrace, Request, Switches, Token, Trace
 from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
@@ -80,11 +80,14 @@ def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> 
     yield f"{{{head},"
     yield '"tokens": ['
     yield from _joined(_json_token(token) for token in trace.tokens)
+    if trace.target_tokens is not None:
+        yield '], "target_tokens": ['
+        yield from _joined(_json_token(token) for token in trace.target_tokens)
     yield '], "layers": ['
     layers = part.layers(trace)
-    for layer in layers:
-        yield from _json_layer(trace, layer, part)
-        yield "]}," if layer != layers[-1] else "]}"
+    for left, (attention, layer) in enumerate(layers, 1 - len(layers)):
+        yield from _json_layer(trace, attention, layer, part)
+        yield "]}," if left else "]}"
     if compared is None:
         yield "]}"
     else:
@@ -92,16 +95,23 @@ def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> 
 
 
 def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
-    """A header and a line for each cell; a masked one has no attn_scores."""
-    yield COLUMNS
-    labels = [_csv_cell(label(token)) for token in trace.tokens]
-    keys = [f"{key},{name}" for key, name in enumerate(labels)]
-    for layer in part.layers(trace):
-        arrays = trace.layers[layer]
+    """A header and a line for each cell; a masked one has no attn_scores.
+
+    With a target the first column names the attention.
+    """
+    several = trace.decoder is not None
+    yield f"attention,{COLUMNS}" if several else COLUMNS
+    for attention, layer in part.layers(trace):
+        asking, answering = (
+            [f"{index},{_csv_cell(label(token))}" for index, token in enumerate(side.tokens)]
+            for side in (attention.queries, attention.keys)
+        )
+        place = f"{attention.name},{layer}" if several else f"{layer}"
         for head in part.heads(trace):
-            for query in part.queries(trace):
-                start = f"{layer},{head},{query},{labels[query]}"
-                yield _csv_row(arrays, head, query, trace.mask[query], start, keys)
+            for query in part.queries(attention):
+                start = f"{place},{head},{asking[query]}"
+                allowed = attention.mask[query]
+                yield _csv_row(attention.layers[layer], head, query, allowed, start, answering)
 
 
 def write(lines: Iterable[str], stream: TextIO | None) -> None:
@@ -200,6 +210,8 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
         },
     )
     yield "text", trace.tokens.text
+    if trace.target_tokens is not None:
+        yield "target", trace.target_tokens.text
 
 
 def _json_learning(trace: Trace) -> dict[str, Any]:
@@ -253,9 +265,10 @@ def _json_compare(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _json_layer(trace: Trace, layer: int, part: Part) -> Iterator[str]:
-    arrays = trace.layers[layer]
-    yield f'{{"layer": {layer}, "attn_out": ['
+def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Iterator[str]:
+    arrays = attention.layers[layer]
+    name = "" if trace.decoder is None else f'"attention": "{attention.name}", '
+    yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
     heads = part.heads(trace)
@@ -263,7 +276,7 @@ def _json_layer(trace: Trace, layer: int, part: Part) -> Iterator[str]:
         yield f'{{"head": {head},'
         for name in ("q", "k", "v", "dot", "attn_scores", "pattern", "z"):
             yield f'"{name}": ['
-            mask = trace.mask if name == "attn_scores" else None
+            mask = attention.mask if name == "attn_scores" else None
             yield from _json_rows(getattr(arrays, name)[head], mask)
             yield "]," if name != "z" else "]"
         yield "}," if head != heads[-1] else "}"

@@ -36,7 +36,8 @@ RANGES = 8
 def heading(page: Page) -> Iterator[Line]:
     model, switches = page.trace.request.model, page.trace.request.switches
     facts = [model_name(model), f"d_model {model.d_model}", f"d_head {model.d_head}"]
-    yield from page.note(" · ".join([*facts, *switches_in_words(switches, model.d_head)]))
+    words = switches_in_words(switches, model.d_head, page.attention.rule, page.made.attention)
+    yield from page.note(" · ".join([*facts, *words]))
     yield from page.note(
         _(
             "Every number is worked out in full and rounded to {digits} only where it is printed."
@@ -60,13 +61,8 @@ def _embedding(page: Page) -> Iterator[Line]:
 def _positions(page: Page) -> Iterator[Line]:
     made, switches = page.made, page.trace.request.switches
     resid_pre = made.positions.resid_pre
-    if made.layer:
-        yield from page.say(
-            _(
-                "Positions were added once, before layer 0. What enters layer {layer} (resid_pre)"
-                " is what layer {before} gave:"
-            ).format(layer=made.layer, before=made.layer - 1)
-        )
+    if not made.positions.added:
+        yield from page.say(_what_enters(page))
         groups = [
             [page.column(page.query, resid_pre.query[:ROWS])],
             [page.column(page.key, resid_pre.key[:ROWS])],
@@ -101,6 +97,26 @@ def _positions(page: Page) -> Iterator[Line]:
         if dim not in typed
     ]
     yield from page.note(miss_note(_("sums"), [a for a, _ in sums], [b for _, b in sums]))
+
+
+def _what_enters(page: Page) -> str:
+    """Where resid_pre comes from, in a layer to which no positions are added."""
+    made = page.made
+    if made.attention == "cross":
+        return _(
+            "Positions were added once, to what enters the encoder and the decoder. The query's"
+            " vector is what the decoder's self-attention gave in layer {layer}, the key's is what"
+            " leaves the encoder:"
+        ).format(layer=made.layer)
+    if made.attention == "decoder":
+        return _(
+            "Positions were added once, before layer 0. What enters the decoder's layer {layer}"
+            " (resid_pre) is what cross-attention gave in layer {before}:"
+        ).format(layer=made.layer, before=made.layer - 1)
+    return _(
+        "Positions were added once, before layer 0. What enters layer {layer} (resid_pre)"
+        " is what layer {before} gave:"
+    ).format(layer=made.layer, before=made.layer - 1)
 
 
 def _projections(page: Page) -> Iterator[Line]:
@@ -176,6 +192,8 @@ def _mask(page: Page) -> Iterator[Line]:
             which=which, n=mask.count, all=len(mask.allowed)
         )
     )
+    if page.made.attention == "decoder":
+        yield from page.note(_("The decoder writes word after word: it never sees what follows."))
     if not mask.count:
         yield from page.say(_("This query may attend to nothing: its weights and its z are all 0."))
     elif mask.count < len(mask.allowed):
@@ -282,11 +300,11 @@ def _residual(page: Page) -> Iterator[Line]:
     yield from page.say(
         _(
             "Add & Norm: resid_pre + attn_out, minus the mean {mean}, divided by √(variance"
-            " {variance} + 0.00001), enters layer {layer}:"
+            " {variance} + 0.00001), {follows}:"
         ).format(
             mean=number(residual.mean, p),
             variance=share(residual.variance, p),
-            layer=page.made.layer + 1,
+            follows=_what_follows(page),
         )
     )
     columns = [
@@ -300,6 +318,18 @@ def _residual(page: Page) -> Iterator[Line]:
     texts = [[text for text, _ in column[1:]] for column in columns]
     expected = [amount(a) + amount(b) for a, b, _ in zip(*texts, strict=True)]
     yield from page.note(miss_note(_("sums"), expected, texts[2]))
+
+
+def _what_follows(page: Page) -> str:
+    """What becomes of resid_post."""
+    made = page.made
+    if made.attention == "decoder":
+        return _("asks in cross-attention")
+    if made.attention == "encoder" and made.layer == len(page.attention.layers) - 1:
+        return _("leaves the encoder")
+    if made.attention == "cross":
+        return _("enters the decoder's layer {layer}").format(layer=made.layer + 1)
+    return _("enters layer {layer}").format(layer=made.layer + 1)
 
 
 _WRITERS: dict[str, Callable[[Page], Iterator[Line]]] = {

@@ -12,9 +12,17 @@ from rich.cells import cell_len
 from core import counts
 from core.language import N_, _
 from core.text import label, visible
-from core.types import Array, BoolArray, Tokens, Trace
+from core.types import Array, Attention, BoolArray, Tokens, Trace
 from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
-from tui.scene import GIVEN, honest, learned_in_words, model_name, switches_in_words
+from tui.scene import (
+    GIVEN,
+    honest,
+    learned_in_words,
+    model_name,
+    rule_in_words,
+    shape_words,
+    switches_in_words,
+)
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
@@ -28,15 +36,24 @@ class Part:
     layer: int | None = None
     head: int | None = None
     query: int | None = None
+    attention: str | None = None
 
-    def layers(self, trace: Trace) -> Sequence[int]:
-        return _one_or_all(self.layer, len(trace.layers))
+    def layers(self, trace: Trace) -> list[tuple[Attention, int]]:
+        """Attention and layer in the order of computation: those of the decoder in turn."""
+        found = [each for name, each in trace.attentions.items() if self.attention in (None, name)]
+        rounds = [found[:1], found[1:]] if found[0] is trace.encoder else [found]
+        return [
+            (attention, layer)
+            for group in rounds
+            for layer in _one_or_all(self.layer, len(trace.layers))
+            for attention in group
+        ]
 
     def heads(self, trace: Trace) -> Sequence[int]:
         return _one_or_all(self.head, trace.request.model.heads)
 
-    def queries(self, trace: Trace) -> Sequence[int]:
-        return _one_or_all(self.query, len(trace.tokens))
+    def queries(self, attention: Attention) -> Sequence[int]:
+        return _one_or_all(self.query, len(attention.queries.tokens))
 
 
 def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> Iterator[str]:
@@ -59,20 +76,28 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
         Lines without their line breaks.
     """
     yield from facts(trace)
-    names = token_names(trace.tokens)
-    for layer in part.layers(trace):
+    for attention, layer in part.layers(trace):
+        keys, queries = (token_names(side.tokens) for side in (attention.keys, attention.queries))
         if part.query is not None:
-            yield from _query_table(trace, names, layer, part, precision, width)
+            query = queries.columns[part.query]
+            yield from _query_table(trace, attention, keys, query, layer, part, precision, width)
             continue
+        names = Names(keys.columns, queries.rows)
         for head in part.heads(trace):
             yield ""
-            yield _("layer {layer} · head {head} · pattern (query ↓, key →)").format(
-                layer=layer, head=head
-            )
+            said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
+            if attention.name == "cross":
+                said = _("layer {layer} · head {head} · pattern (target ↓, source →)")
+            yield _which(trace, attention) + said.format(layer=layer, head=head)
             rows = PatternRows(
-                trace.layers[layer].pattern[head], trace.mask, names.columns, precision
+                attention.layers[layer].pattern[head], attention.mask, names.columns, precision
             )
             yield from folded(names, rows, width)
+
+
+def _which(trace: Trace, attention: Attention) -> str:
+    """The name of an attention where there are several."""
+    return "" if trace.decoder is None else f"{_(attention.name)} · "
 
 
 class PatternRows:
@@ -146,6 +171,7 @@ def facts(trace: Trace) -> Iterator[str]:
     facts = [model_name(model)]
     if seeded:
         facts.append(_("seed {seed}").format(seed=model.seed))
+    facts += [shape_words(request)] if request.target is not None else []
     facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
     facts.append(f"d_model {model.d_model}")
     if request.learning is not None and request.learning.steps:
@@ -153,11 +179,23 @@ def facts(trace: Trace) -> Iterator[str]:
     else:
         facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))
     yield " · ".join(facts)
-    yield " · ".join(switches_in_words(request.switches, model.d_head, trace.tokens.padding))
+    words = switches_in_words(request.switches, model.d_head, trace.encoder.rule)
+    tokens = counts.tokens(len(trace.tokens))
+    if trace.target_tokens is not None:
+        words[words.index(rule_in_words(trace.encoder.rule))] = _masks_in_words(trace)
+        tokens = _("{tokens}, {count:,} of the target").format(
+            tokens=tokens, count=len(trace.target_tokens)
+        )
+    yield " · ".join(words)
     if request.learning is not None:
         yield " · ".join(learned_in_words(trace))
-    yield _("{tokens} · tokenizer {name}").format(
-        tokens=counts.tokens(len(trace.tokens)), name=visible(request.tokenizer)
+    yield _("{tokens} · tokenizer {name}").format(tokens=tokens, name=visible(request.tokenizer))
+
+
+def _masks_in_words(trace: Trace) -> str:
+    """Which mask holds in each attention."""
+    return ", ".join(
+        f"{_(name)} {rule_in_words(attention.rule)}" for name, attention in trace.attentions.items()
     )
 
 
@@ -209,7 +247,9 @@ def _blocks(widths: Sequence[int], aside: int, width: int | None) -> Iterator[sl
 
 def _query_table(
     trace: Trace,
+    attention: Attention,
     names: Names,
+    asks: str,
     layer: int,
     part: Part,
     precision: int,
@@ -218,8 +258,8 @@ def _query_table(
     """What one query attends to: keys down, heads across, and what it gets."""
     query = part.query or 0
     heads = part.heads(trace)
-    allowed = trace.mask[query]
-    pattern = trace.layers[layer].pattern
+    allowed = attention.mask[query]
+    pattern = attention.layers[layer].pattern
 
     def cell(head: int, key: int) -> str:
         return weight(float(pattern[head, query, key]), precision) if allowed[key] else MASKED
@@ -227,12 +267,12 @@ def _query_table(
     yield ""
     masked = "" if allowed.any() else f" · {_(NOTHING)}"
     said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
-    yield said.format(layer=layer, query=names.columns[query]) + masked
+    yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
     columns = [_("head {n}").format(n=head) for head in heads]
     cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
     yield from folded(Names(columns, names.rows), TextRows(columns, cells), width)
     yield ""
-    yield from _vector("attn_out", trace.layers[layer].attn_out[query], precision, width)
+    yield from _vector("attn_out", attention.layers[layer].attn_out[query], precision, width)
 
 
 def _vector(name: str, vector: Array, precision: int, width: int | None) -> Iterator[str]:

@@ -24,7 +24,9 @@ ANSWERS = N_("Answers")
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # a header and rows
 
 
-def worksheet(trace: Trace, layer: int, head: int, query: int, precision: int) -> Iterator[str]:
+def worksheet(
+    trace: Trace, layer: int, head: int, query: int, precision: int, attention: str = "encoder"
+) -> Iterator[str]:
     """An exercise with blanks, a page break, and the answers.
 
     Raises
@@ -33,13 +35,14 @@ def worksheet(trace: Trace, layer: int, head: int, query: int, precision: int) -
         There is more than a person works out by hand, or a number names what is not there.
     """
     _check_size(trace)
-    made = derive(trace, layer, head, query, query)
+    made = derive(trace, layer, head, query, 0, attention)  # the key is asked of nobody
     sheet = _Sheet(trace, made, precision)
     return sheet.lines()
 
 
 def _check_size(trace: Trace) -> None:
-    count, d_head = len(trace.tokens), trace.request.model.d_head
+    texts = (trace.tokens, trace.target_tokens or ())
+    count, d_head = max(map(len, texts)), trace.request.model.d_head
     if count > MAX_TOKENS:
         raise SettingError(
             _("{tokens} are more than a worksheet holds ({most})").format(
@@ -61,13 +64,20 @@ class _Sheet:
 
     def __init__(self, trace: Trace, made: Derivation, precision: int) -> None:
         self._trace, self._made, self._precision = trace, made, precision
-        self._names = [f"{i} {escaped(label(token))}" for i, token in enumerate(trace.tokens)]
-        self._query = self._names[made.query]
+        self._part = trace.attentions[made.attention]
+        self._names, queries = (
+            [f"{i} {escaped(label(token))}" for i, token in enumerate(side.tokens)]
+            for side in (self._part.keys, self._part.queries)
+        )
+        self._query = queries[made.query]
 
     def lines(self) -> Iterator[str]:
         made = self._made
-        title = _("Attention by hand: layer {layer}, head {head}, query {query}")
-        yield "# " + title.format(layer=made.layer, head=made.head, query=self._query)
+        place = _("layer {layer}, head {head}, query {query}").format(
+            layer=made.layer, head=made.head, query=self._query
+        )
+        which = "" if self._trace.decoder is None else f"{_(made.attention)}, "
+        yield "# " + _("Attention by hand: {place}").format(place=which + place)
         yield ""
         yield from self._given()
         yield ""
@@ -89,15 +99,15 @@ class _Sheet:
         yield from self._steps(blank=False)
 
     def _given(self) -> Iterator[str]:
-        trace, made = self._trace, self._made
-        switches, d_head = trace.request.switches, trace.request.model.d_head
+        made, request = self._made, self._trace.request
+        switches, d_head = request.switches, request.model.d_head
         yield "## " + _("Given")
         yield ""
         yield f"- d\\_head = {d_head}"
         scaled = _("on") if switches.scale else _("off")
         yield "- " + _("scaling by √{d_head}: {state}").format(d_head=d_head, state=scaled)
         yield "- " + _("temperature: {value:g}").format(value=switches.temperature)
-        yield "- " + _("mask: {mask}").format(mask=escaped(mask_in_words(switches.mask)))
+        yield "- " + _("mask: {mask}").format(mask=escaped(mask_in_words(self._part.rule)))
         yield "- " + _("normalizer: {name}").format(name=_(switches.normalizer))
         words = _("typed over: the score of {key} is {score}, in place of q·k ÷ divisor")
         for key in sorted(made.scale.typed):
@@ -111,7 +121,7 @@ class _Sheet:
             yield ""
             yield _("{name} of every key:").format(name=name)
             yield ""
-            rows = getattr(trace.layers[made.layer], name)[made.head].tolist()
+            rows = getattr(self._part.layers[made.layer], name)[made.head].tolist()
             may = [_("yes") if allowed else _("no") for allowed in made.mask.allowed]
             table = self._vectors(name, self._names, rows)
             if name == "k":
@@ -177,7 +187,7 @@ class _Sheet:
             _("score = q·k ÷ divisor"): [number(x, p) for x in made.scale.row],
         }
         if linear:
-            keys = self._trace.layers[made.layer].k[made.head].tolist()
+            keys = self._part.layers[made.layer].k[made.head].tolist()
             columns = {
                 "φ(k)": [self._features(k) for k in keys],
                 _("similarity = φ(q)·φ(k)"): row(made.softmax.parts.terms, MASKED),

@@ -22,7 +22,6 @@ class CompareScreen(LessonScreen):
 
     if TYPE_CHECKING:  # what the explorer itself provides
 
-        def _edited(self) -> None: ...
         def _publish(self) -> None: ...
         def select(self, **places: object) -> None: ...
 
@@ -40,12 +39,8 @@ class CompareScreen(LessonScreen):
             return
         if begins:
             self._side = PANE
-        if self._other is None:
-            self._other = CaptionedLine(_("other"), text, id="other")
-            self.query_one("#sentence-box").mount(self._other)
-            self.watch(self._other.sentence, "edits", self._edited, init=False)
-        elif self._other.sentence.true_text != text:
-            self._other.sentence.set_true_text(text)
+        self._other = self.show_line(self._other, _("other"), text, "other")
+        self.query_one("#sentence-line", CaptionedLine).say(_("this"))
 
     def other_edited(self) -> bool:
         """Take the other text from its line; whether it is a new one."""
@@ -57,6 +52,9 @@ class CompareScreen(LessonScreen):
 
     def compare_with(self, text: str) -> None:
         """Put another text beside the sentence."""
+        if self.state.asked.target is not None:
+            self.warn(_("with a target no other text is compared; remove the target (^p) first"))
+            return
         if isinstance(self.state.asked.model, GivenModel):
             self.notify(
                 _("given matrices belong to the words of one text; leave the lesson (^p) first"),

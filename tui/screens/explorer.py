@@ -31,7 +31,7 @@ from tui.keys import (
     works,
 )
 from tui.messages import Pressed, Selected
-from tui.scene import Scene, View, cursor, panes
+from tui.scene import Scene, View, cursor, notices, panes
 from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
@@ -46,7 +46,7 @@ from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
 from tui.widgets.numbers import NumbersPane
 from tui.widgets.pane import Pane
-from tui.widgets.sentence import Sentence
+from tui.widgets.sentence import CaptionedLine, Sentence
 from tui.widgets.tokens import TokensPane
 from tui.widgets.vectors import VectorsPane
 from tui.widgets.weights import WeightsPane
@@ -90,7 +90,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         yield Header()
         with Vertical(id="sentence-box") as box:
             box.border_title = _("Sentence")
-            yield Sentence(self.state.view.request.text)
+            yield CaptionedLine("", self.state.view.request.text, id="sentence")
         yield LessonPanel()
         yield Tabs()
         with Horizontal(id="body"):
@@ -120,7 +120,8 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         self.show_lesson()
         self.show_other(self.state.view.compare)
         self.submit(self.state.view.request)
-        self.watch(self.query_one(Sentence), "edits", self._edited, init=False)
+        self.show_texts(self.state.view.request)
+        self.watch_sentence(self.sentence)
         self.action_focus_pane()
 
     def answered(self) -> None:
@@ -143,10 +144,11 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
             )
             self.query_one("#message", Static).update(text)
         scene = self.state.scene
-        notices = " · ".join(scene.tokens.notices) if scene else ""
-        if notices != self._notices:
-            self._notices = notices
-            self.query_one("#sentence-box").border_subtitle = Content(notices)
+        trace = self.state.trace
+        said = " · ".join(notices(trace.tokens, trace.target_tokens)) if trace else ""
+        if said != self._notices:
+            self._notices = said
+            self.query_one("#sentence-box").border_subtitle = Content(said)
         self._derivation.blocks = self.blocks()
         for widget in self._lines:
             if isinstance(widget, ViewLine):
@@ -155,7 +157,10 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         self._show_active()
         self._update_keys()
 
-    # The sentence.
+    # The sentences.
+
+    def watch_sentence(self, sentence: Sentence) -> None:
+        self.watch(sentence, "edits", self._edited, init=False)
 
     def _edited(self) -> None:
         now = monotonic()
@@ -171,11 +176,11 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         if self._burst is not None:
             self._burst.stop()
             self._burst = None
-        text = self.query_one(Sentence).true_text
         if self.restore_sentence():
             return
-        if self.other_edited() or text != self.state.asked.text:
-            self.submit(self.state.with_text(text))
+        typed = self.typed()
+        if self.other_edited() or typed != self.state.asked:
+            self.submit(typed)
 
     @property
     def settled(self) -> bool:
@@ -244,6 +249,9 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         self.action_focus_pane()
 
     def action_pane(self, name: str) -> None:
+        if name == "learning" and name not in panes(self.state.view):
+            self.warn(_("with a target nothing is learned; remove the target (^p) first"))
+            return
         if name not in panes(self.state.view):  # it has something to show once there are two texts
             self.action_other()
             return
@@ -258,13 +266,6 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
         self.set_focus(self._pane(self.state.view.pane))
 
     # Switches.
-
-    def action_mask(self) -> None:
-        self.submit(self.state.next_mask())
-
-    def action_block(self) -> None:
-        if self.scene is not None:
-            self.submit(self.state.toggle_blocked(self.state.view.query))
 
     def action_switch(self, name: str) -> None:
         self.submit(self.state.toggled(name))

@@ -37,6 +37,15 @@ READING = (
         ),
     ),
     (
+        N_("A target"),
+        N_(
+            "The encoder's self-attention reads the source. The decoder's reads the target and is"
+            " always causal: a word sees itself and those before it. In cross-attention the target"
+            " asks and the source answers, with keys and values. The mask that is switched is the"
+            " encoder's; words that are blocked are so in cross-attention too."
+        ),
+    ),
+    (
         N_("What it learns"),
         N_(
             "With wishes for the weights of rows, W_Q and W_K of one head of layer 0 are found by"

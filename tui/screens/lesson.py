@@ -9,9 +9,8 @@ from core.errors import AttnError
 from core.language import _, spoken
 from core.types import GivenModel, Request
 from tui.scene import View
-from tui.screens.tracing import TracingScreen
+from tui.screens.target import TargetScreen
 from tui.widgets.lesson import LessonPanel, Said
-from tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
@@ -24,7 +23,7 @@ def _guide(lesson: Lesson, step: int) -> Guide:
     return Guide(lesson, step)
 
 
-class LessonScreen(TracingScreen):
+class LessonScreen(TargetScreen):
     """The part of the explorer that knows lessons."""
 
     if TYPE_CHECKING:  # what the explorer itself provides
@@ -78,10 +77,7 @@ class LessonScreen(TracingScreen):
             self.action_focus_pane()
             return
         self.submit(request)
-        # After it, so that this edit asks for nothing new.
-        sentence = self.query_one(Sentence)
-        if sentence.true_text != request.text:
-            sentence.set_true_text(request.text)
+        self.show_texts(request)
 
     def keeps(self, request: Request, error: AttnError) -> bool:
         """A step that cannot be shown is not passed over."""
@@ -113,7 +109,7 @@ class LessonScreen(TracingScreen):
 
     def restore_sentence(self) -> bool:
         """Take back an edit that the lesson does not allow; whether there was one."""
-        sentence = self.query_one(Sentence)
+        sentence = self.sentence
         if self.guide is None or sentence.true_text == self.guide.lesson.request.text:
             return False
         if not self.refuse_edit():
@@ -123,13 +119,13 @@ class LessonScreen(TracingScreen):
 
     def action_edit(self) -> None:
         if not self.refuse_edit():
-            self.set_focus(self.query_one(Sentence))
+            self.set_focus(self.sentence)
 
     def explore(self, text: str) -> None:
         """Put another sentence in place of this one, and of a lesson with given matrices."""
         if self.guide is not None and self.guide.given:
             self.leave_lesson()
-        self.query_one(Sentence).set_true_text(text)
+        self.sentence.set_true_text(text)
 
 
 def _said(guide: Guide) -> Said:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from core.edits import check_used
 from core.errors import AttnError
 from core.language import _
+from core.names import ATTENTIONS
+from tui.following import cut_alike
 from tui.screens.lesson import LessonScreen
 from tui.theme import DARK
 
@@ -33,7 +35,7 @@ class NumbersScreen(LessonScreen):
         from tui.printing.derivation import blocks_of  # not needed for the first frame
 
         view = scene.view
-        place = (view.layer, view.head, view.query, view.key, view.component)
+        place = (view.attention, view.layer, view.head, view.query, view.key, view.component)
         key: tuple[Trace | object, ...] = (scene.trace, place, view.precision, view.stage)
         if self._derived is None or self._derived[0] != key:
             self._derived = (key, blocks_of(scene, view.stage))
@@ -49,9 +51,12 @@ class NumbersScreen(LessonScreen):
         if scene.view.pane != "numbers":
             self.action_pane("numbers")
             return
-        from tui.numbers import place_of, question
+        from tui.numbers import ELSEWHERE, place_of, question
         from tui.screens.number import NumberPrompt
 
+        if scene.view.attention != ATTENTIONS[0]:
+            self.warn(_(ELSEWHERE))
+            return
         array, place = scene.view.array, place_of(scene.view)
         try:
             check_used(self.state.asked, array, scene.view.layer)
@@ -70,7 +75,7 @@ class NumbersScreen(LessonScreen):
         if super().keeps(request, error):
             return True
         trace = self.state.trace
-        if trace is None or not request.switches.edits or request.text != trace.request.text:
+        if trace is None or not request.switches.edits or not cut_alike(request, trace.request):
             return False
         self.state.asked = trace.request
         self.warn(str(error))
@@ -95,10 +100,6 @@ class NumbersScreen(LessonScreen):
                     self.submit(request)
                 return
             self.warn(str(refused))
-
-    def warn(self, sentence: str) -> None:
-        """Say why nothing was done, or not all of it."""
-        self.notify(sentence[:1].upper() + sentence[1:], severity="warning", markup=False)
 
     # Copying.
 

@@ -10,8 +10,9 @@ from textual.worker import get_current_worker
 
 from core.errors import AttnError
 from core.types import Request
+from tui.quick import QUICK_CHARACTERS, learns_quickly
 from tui.scene import View
-from tui.state import QUICK_CHARACTERS, Answer, Explorer, attempt, learns_quickly
+from tui.state import Answer, Explorer, attempt
 
 
 class TracingScreen(Screen[None]):
@@ -39,7 +40,7 @@ class TracingScreen(Screen[None]):
         self.generation += 1
         self.state.asked = request
         state, other = self.state, self.state.view.compare
-        if len(request.text) > QUICK_CHARACTERS:
+        if len(request.text) + len(request.target or "") > QUICK_CHARACTERS:
             self._run_in_thread(request, lambda: state.answer(*state.prepare(request), other))
             return
         prepared = attempt(lambda: state.prepare(request))

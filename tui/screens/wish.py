@@ -91,5 +91,5 @@ class WishScreen(ModalScreen[str | None]):
 
 def _keys(scene: Scene) -> str:
     """The numbers of the first keys."""
-    names = [f"{index} {clip(label(token), 12)}" for index, token in enumerate(scene.tokens)]
+    names = [f"{index} {clip(label(token), 12)}" for index, token in enumerate(scene.keys)]
     return "  ".join(names[:_MOST_KEYS]) + ("  …" if len(names) > _MOST_KEYS else "")

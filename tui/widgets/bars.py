@@ -11,7 +11,8 @@ from textual.strip import Strip
 
 from core import counts
 from core.language import N_, _
-from core.types import Tokens
+from core.stacks import mask_of
+from core.types import Attention
 from tui.choices import PANES
 from tui.keys import Hint, pane_key
 from tui.labels import clip
@@ -22,6 +23,7 @@ from tui.scene import (
     honest,
     model_name,
     panes,
+    shape_words,
     steps_in_words,
     switches_in_words,
 )
@@ -39,6 +41,8 @@ _SHORTER = (
     (N_("positions"), N_("pos")),
     (N_("mask "), ""),
     (" · ", "  "),
+    (N_(" tokens"), ""),
+    (" × ", "×"),
 )
 
 
@@ -67,13 +71,15 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
     shape = f"{counts.layers(model.layers)} × {counts.heads(model.heads)}"
     seed = "" if model.seed is None else _("seed {seed}").format(seed=model.seed) + " · "
     facts = f"  {seed}{shape}"
+    stacks = shape_words(view.request)
+    shape = f"{stacks} · {shape}" if stacks else shape
     longer = f"  {model_name(model)} · {seed}{shape} · d_model {model.d_model}"
     warnings = list(map(_, (GIVEN,) if model.seed is None else _WARNINGS))
     learning = view.request.learning
     if learning is not None and learning.steps:
         warnings = [honest(learning), _("learned on one sentence"), _("learned: no meaning")]
-    for left in (longer, facts):
-        for warning in warnings if left is facts else warnings[:1]:
+    for left in (longer, f"  {seed}{shape}", facts):
+        for warning in warnings[:1] if left is longer else warnings:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
             if gap >= 2:
                 return [*name, (left + " " * gap, palette.base), (warning, palette.dim)]
@@ -89,36 +95,41 @@ class Status(ViewLine):
         self.redraw()
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        tokens = self.scene.tokens if self.scene else None
-        line = status_line(self.view, tokens, palette, width, self.busy)
+        attention = self.scene.attention if self.scene else None
+        line = status_line(self.view, attention, palette, width, self.busy)
         return [to_strip(line, width, palette.base)]
 
 
 def status_line(
-    view: View | None, tokens: Tokens | None, palette: Palette, width: int, busy: bool
+    view: View | None, attention: Attention | None, palette: Palette, width: int, busy: bool
 ) -> Line:
     """Layer, head, switches and tokens, in shorter words where the width is short."""
     if busy:
         return [(" " + _("computing…"), palette.selected)]
     if view is None:
         return []
-    learning = view.request.learning
+    request, learning = view.request, view.request.learning
+    rule = attention.rule if attention else mask_of(view.attention, request.switches.mask)
     words = [
+        *([_(view.attention)] if request.target is not None else []),
         _("layer {n}").format(n=view.layer),
         _("head {n}").format(n=view.head),
-        *switches_in_words(
-            view.request.switches,
-            view.request.model.d_head,
-            tokens.padding if tokens else frozenset(),
-        ),
+        *switches_in_words(request.switches, request.model.d_head, rule, view.attention),
         *([] if learning is None else [steps_in_words(learning)]),
-        _("no tokens") if tokens is None else counts.tokens(len(tokens)),
+        _("no tokens") if attention is None else _counts(attention),
     ]
     text = " · ".join(words)
     for long, short in _SHORTER:
         if cell_len(text) > width - 2:
             text = text.replace(_(long), short and _(short))
     return [(" " + clip(text, width - 2), palette.base)]
+
+
+def _counts(attention: Attention) -> str:
+    """How many tokens attend, and to how many others."""
+    queries, keys = len(attention.queries.tokens), len(attention.keys.tokens)
+    words = counts.tokens(keys)
+    return f"{queries} × {words}" if attention.queries is not attention.keys else words
 
 
 class Tabs(ViewLine):

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding
 from textual.reactive import reactive
+from textual.strip import Strip
 
 from core.language import _
 from core.text import label
@@ -48,7 +49,7 @@ class Columns:
 def columns(scene: Scene, width: int) -> Columns:
     """Divide the width."""
     digits = weight_cells(scene.view.precision)
-    labels = label_column(scene.tokens, width // 4)
+    labels = label_column(scene.keys, width // 4)
     return Columns(labels, digits, max(1, width - _MARK - labels - 2 * (digits + 1) - 1))
 
 
@@ -69,7 +70,7 @@ def row_lines(scene: Scene, palette: Palette, cols: Columns, rows: range) -> lis
         lines.append(
             [
                 ("› " if at_key else "  ", palette.selected),
-                (pad(label(scene.tokens[key]), cols.label), style),
+                (pad(label(scene.keys[key]), cols.label), style),
                 (f"{wish_text:>{cols.digits}} ", palette.other),
                 (f"{now:>{cols.digits}}  ", palette.head),
                 *_marked_bar(pattern[key], wish, cols.bar, palette),
@@ -136,6 +137,11 @@ class LearningPane(Pane):
         self._first_row = 0  # line of the first key
         self._keys = range(0)
 
+    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+        if self.scene is not None and self.scene.trace.decoder is not None:
+            return []  # nothing is learned with a target, and this pane is about to be hidden
+        return super().draw(palette, width, height)
+
     def watch_running(self) -> None:
         self.redraw()
 
@@ -150,10 +156,10 @@ class LearningPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("running") if self.running else _("full bar {value:g}").format(value=1)]
-        if 0 < len(self._keys) < len(scene.tokens):
+        if 0 < len(self._keys) < len(scene.keys):
             some = _("keys {first}–{last} of {n:,}")
             first, last = self._keys.start, self._keys.stop - 1
-            facts.append(some.format(first=first, last=last, n=len(scene.tokens)))
+            facts.append(some.format(first=first, last=last, n=len(scene.keys)))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
@@ -176,7 +182,7 @@ class LearningPane(Pane):
             row = self._row(scene, palette, left, room, len(lines))
             return lines + _beside(row, aside, left, room, palette)
         facts = facts_lines(scene, palette, width)
-        count = len(scene.tokens) + 1
+        count = len(scene.keys) + 1
         row = self._row(scene, palette, width, max(3, min(count, room // 2)), len(lines))
         lines += [*row, [], *facts]
         return lines + curve_lines(scene, palette, width, height - len(lines))
@@ -185,7 +191,7 @@ class LearningPane(Pane):
         self, scene: Scene, palette: Palette, width: int, height: int, above: int
     ) -> list[Line]:
         """The keys that there is room for."""
-        count = len(scene.tokens)
+        count = len(scene.keys)
         top = self.follow_cursor(count, height - 1, scene.view.key)
         self._keys = range(top, min(top + height - 1, count))
         self._columns, self._first_row = columns(scene, width), above + 1

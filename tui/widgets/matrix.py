@@ -36,11 +36,11 @@ class Grid:
 
 def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Grid:
     """As many whole cells as fit."""
-    count, cell = len(scene.tokens), scene.view.zoom
-    label_cells = label_column(scene.tokens, max(4, min(width // 5, 16)))
+    count, cell = len(scene.keys), scene.view.zoom
+    label_cells = label_column(scene.queries, max(4, min(width // 5, 16)))
     fit = max(1, (width - _MARK - label_cells - 1) // cell)
     first = window(count, fit, scene.view.key, first_key)
-    rows = range(top, min(top + height - 1, count))
+    rows = range(top, min(top + height - 1, len(scene.queries)))
     return Grid(label_cells, cell, rows, range(first, min(first + fit, count)))
 
 
@@ -48,7 +48,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
     """A header of keys, then a line for each query."""
     view = scene.view
     pattern = scene.layer.pattern[view.head]
-    allowed = scene.trace.mask
+    allowed = scene.mask
     keys = slice(shown.keys.start, shown.keys.stop)
     steps, cursor = palette.ramp, palette.cursor
     if shown.cell < _DIGITS_FROM:
@@ -59,7 +59,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         line: Line = [
             ("▶ " if chosen else "  ", palette.selected),
             (
-                pad(label(scene.tokens[query]), shown.label) + " ",
+                pad(label(scene.queries[query]), shown.label) + " ",
                 palette.selected if chosen else palette.base,
             ),
         ]
@@ -104,7 +104,7 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     for key in shown.keys:
         style = palette.selected if key == scene.view.key else palette.dim
         if shown.cell >= _DIGITS_FROM:
-            text = pad(label(scene.tokens[key]), shown.cell - 1, ">") + " "
+            text = pad(label(scene.keys[key]), shown.cell - 1, ">") + " "
             _append(line, text, style)
         else:
             mark = "▼" if key == scene.view.key else "╷" if key % 10 == 0 else " "
@@ -112,8 +112,11 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     return line
 
 
-def _matrix_place(layer: int, head: int) -> str:
-    return _("layer {layer} · head {head} · query ↓ key →").format(layer=layer, head=head)
+def _matrix_place(layer: int, head: int, crosses: bool) -> str:
+    words = _("layer {layer} · head {head} · query ↓ key →")
+    if crosses:
+        words = _("layer {layer} · head {head} · target ↓ source →")
+    return words.format(layer=layer, head=head)
 
 
 class MatrixPane(Pane):
@@ -127,32 +130,37 @@ class MatrixPane(Pane):
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         view = scene.view
+        name = _("Pattern")
+        if scene.trace.decoder is not None:
+            name = _(view.attention)
+            name = name[:1].upper() + name[1:]
+        place = _matrix_place(view.layer, view.head, scene.crosses)
         return [
-            (_("Pattern"), palette.strong),
-            (" · " + _matrix_place(view.layer, view.head), palette.dim),
+            (name, palette.strong),
+            (" · " + place, palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        view, tokens = scene.view, scene.tokens
+        view, count = scene.view, len(scene.keys)
         value = float(scene.layer.pattern[view.head, view.query, view.key])
-        kept = scene.trace.mask[view.query, view.key]
+        kept = scene.mask[view.query, view.key]
         write = signed if scene.signed else weight
         number = write(value, view.precision) if kept else _("masked")
         facts = [
             _("“{query}” → “{key}” {number}").format(
-                query=label(tokens[view.query]), key=label(tokens[view.key]), number=number
+                query=label(scene.query_token), key=label(scene.key_token), number=number
             )
         ]
-        if self._grid and len(self._grid.keys) < len(tokens):
+        if self._grid and len(self._grid.keys) < count:
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
-            facts.append(some.format(first=keys.start, last=keys.stop - 1, n=len(tokens)))
+            facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
         if self._full(scene) != 1:
             facts.append(_("full colour {value:g}").format(value=self._full(scene)))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        top = self.follow_cursor(len(scene.tokens), height - 1, scene.view.query)
+        top = self.follow_cursor(len(scene.queries), height - 1, scene.view.query)
         self._grid = grid(scene, width, height, top, self._first_key)
         self._first_key = self._grid.keys.start
         return matrix_lines(scene, palette, self._grid, self._full(scene))

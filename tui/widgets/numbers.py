@@ -9,9 +9,11 @@ from rich.style import Style
 
 from core.explain import largest
 from core.language import _
+from core.names import ATTENTIONS
 from core.text import label
-from tui.labels import clip, pad, signed
+from tui.labels import clip, pad, signed, wrap
 from tui.numbers import (
+    ELSEWHERE,
     MOST_CELLS,
     NAMES,
     Sheet,
@@ -58,7 +60,7 @@ def grid(scene: Scene, found: Sheet, width: int, rows: range, first: int, most: 
     count = found.values.shape[1]
     names = len(str(len(found.values) - 1))
     if found.tokens[0]:
-        names = label_column(scene.tokens, max(4, width // 5))
+        names = label_column(scene.trace.tokens, max(4, width // 5))
     cell = number_cells(most, scene.view.precision) + len(TYPED) + 1
     fit = max(1, (width - _MARK - names - 1) // cell)
     start = window(count, fit, found.column, first)
@@ -85,7 +87,7 @@ def number_lines(scene: Scene, palette: Palette, found: Sheet, shown: Grid) -> l
     lines = [_header(scene, palette, found, shown)]
     for row in shown.rows:
         at_cursor = row == found.row
-        name = label(scene.tokens[row]) if found.tokens[0] else str(row)
+        name = label(scene.trace.tokens[row]) if found.tokens[0] else str(row)
         line: Line = [
             ("▶ " if at_cursor else "  ", palette.selected),
             (
@@ -117,7 +119,7 @@ def _header(scene: Scene, palette: Palette, found: Sheet, shown: Grid) -> Line:
     for column in shown.columns:
         style = palette.selected if column == found.column else palette.dim
         named = found.tokens[1]
-        name = label(scene.tokens[column]) if named else str(found.first_column + column)
+        name = label(scene.trace.tokens[column]) if named else str(found.first_column + column)
         line.append((pad(name, shown.cell - 2, ">") + "  ", style))
     return line
 
@@ -158,6 +160,8 @@ class NumbersPane(Pane):
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         view = scene.view
+        if view.attention != ATTENTIONS[0]:
+            return [(_("Numbers of the encoder"), palette.strong)]
         where = _("layer {layer} · head {head}").format(layer=view.layer, head=view.head)
         names = {
             "attn_scores": (_("Scores"), _("query ↓ key →"), where),
@@ -169,7 +173,7 @@ class NumbersPane(Pane):
     def foot(self, scene: Scene) -> list[str]:
         """Which rows and columns are shown, where that is not all of them."""
         shown = self._grid
-        if shown is None:
+        if shown is None or scene.view.attention != ATTENTIONS[0]:
             return []
         counts = sheet(scene).values.shape
         parts = ((shown.rows, counts[0], "↓"), (shown.columns, counts[1], "→"))
@@ -182,6 +186,9 @@ class NumbersPane(Pane):
         return [text]
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        if scene.view.attention != ATTENTIONS[0]:
+            words = _(ELSEWHERE)
+            return [[(line, palette.dim)] for line in wrap(words[:1].upper() + words[1:], width)]
         found = sheet(scene)
         size = max(1, height - _AROUND)
         top = self.follow_cursor(len(found.values), size, found.row)
@@ -203,6 +210,8 @@ class NumbersPane(Pane):
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
         shown = self._grid
+        if scene.view.attention != ATTENTIONS[0]:
+            return {}
         if y == 0:
             for name, text in array_texts(scene.view.array):
                 x -= cell_len(text)

@@ -17,11 +17,11 @@ from tui.terminal.controls import conceal, draw, reveal
 
 
 class Sentence(TextArea):
-    """The editor of the sentence, or of another one below it."""
+    """The editor of one text."""
 
     edits: var[int] = var(0)
 
-    def __init__(self, text: str, *, id: str = "sentence") -> None:
+    def __init__(self, text: str, *, id: str) -> None:
         super().__init__(
             conceal(text),
             soft_wrap=True,
@@ -87,13 +87,17 @@ class Sentence(TextArea):
 
 
 class CaptionedLine(Horizontal):
-    """Another sentence below the first, after a word that says what it is for."""
+    """A sentence after a word that says what it is for, which is seen where there are two."""
 
     def __init__(self, caption: str, text: str, *, id: str) -> None:
         super().__init__(id=f"{id}-line", classes="captioned")
-        self._caption = caption
+        self._caption = Static(caption, markup=False, classes="caption")
         self.sentence = Sentence(text, id=id)
 
     def compose(self) -> ComposeResult:
-        yield Static(self._caption, markup=False, classes="caption")
+        yield self._caption
         yield self.sentence
+
+    def say(self, caption: str) -> None:
+        """Put another word before the sentence."""
+        self._caption.update(caption)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -14,7 +15,7 @@ from tui.labels import pad
 from tui.scene import Scene
 from tui.theme import Palette
 from tui.widgets.lines import Line
-from tui.widgets.pane import Pane
+from tui.widgets.pane import Pane, window
 
 _LABEL_CELLS = 8  # kept free for labels before any fact is shown
 _WIDEST_LABEL = 24  # labels push the facts further only when they are longer
@@ -26,48 +27,61 @@ class Table(NamedTuple):
     rows: range
     labels: list[str]
     label_cells: int
+    index_cells: int
     columns: str
     facts: list[str]
 
 
-def table(tokens: Tokens, width: int, height: int, top: int) -> Table:
-    """Divide the width: id and span leave when there is no room for them."""
+def table(tokens: Tokens, width: int, height: int, top: int, beside: Sequence[Token] = ()) -> Table:
+    """Divide the width: id and span leave when there is no room for them.
+
+    The columns are wide enough for the tokens of a list that stands `beside` it, too.
+    """
     rows = range(top, min(top + height, len(tokens)))
     labels = [label(tokens[i]) for i in rows]
     longest = max(cell_len(text) for text in labels)
-    room = width - len(str(len(tokens) - 1)) - 4
+    index_cells = len(str(max(len(tokens), len(beside)) - 1))
+    room = width - index_cells - 4
     columns, facts = "", [""] * len(rows)
-    for name, values, cells in _facts(tokens, rows):
+    for name, values, cells in _facts(tokens, rows, beside):
         if len(facts[0]) + 2 + cells <= room - min(longest, _LABEL_CELLS):
             facts = [f"{fact}  {value:>{cells}}" for fact, value in zip(facts, values, strict=True)]
             columns += f" · {name}"
     label_cells = min(room - len(facts[0]), max(_WIDEST_LABEL, longest))
-    return Table(rows, labels, label_cells, columns, facts)
+    return Table(rows, labels, label_cells, index_cells, columns, facts)
 
 
-def _facts(tokens: Tokens, rows: range) -> list[tuple[str, list[str], int]]:
+def _facts(
+    tokens: Tokens, rows: range, beside: Sequence[Token]
+) -> list[tuple[str, list[str], int]]:
     """Name, values and cells of id and span, wide enough for every token, so that nothing moves."""
     ids = [str(tokens[i].id) for i in rows]
     spans = [_span(tokens[i]) for i in rows]
-    id_cells = len(str(max(token.id for token in tokens)))
-    span_cells = max(len(_span(token)) for token in (tokens[-1], *(tokens[i] for i in rows)))
+    id_cells = len(str(max(token.id for token in (*tokens, *beside))))
+    widest = (tokens[-1], *(tokens[i] for i in rows), *beside[-1:])
+    span_cells = max(len(_span(token)) for token in widest)
     return [(_("id"), ids, id_cells), (_("characters"), spans, span_cells)]
 
 
-def token_lines(scene: Scene, palette: Palette, shown: Table) -> list[Line]:
+class Cursor(NamedTuple):
+    """The selected token of a list and its sign, and the blocked ones."""
+
+    at: int
+    sign: str
+    blocked: frozenset[int]
+
+
+def token_lines(tokens: Tokens, cursor: Cursor, palette: Palette, shown: Table) -> list[Line]:
     """A row for each token: index, label, id and span."""
-    tokens = scene.tokens
-    blocked = scene.view.request.switches.mask.blocked | tokens.padding
-    index_cells = len(str(len(tokens) - 1))
     lines: list[Line] = []
     for i, name, fact in zip(shown.rows, shown.labels, shown.facts, strict=True):
-        quiet = tokens[i].special or tokens[i].unknown or i in blocked
-        chosen = i == scene.view.query
+        quiet = tokens[i].special or tokens[i].unknown or i in cursor.blocked
+        chosen = i == cursor.at
         style = palette.selected if chosen else palette.dim if quiet else palette.base
-        mark = "▶" if chosen else "×" if i in blocked else " "
+        mark = cursor.sign if chosen else "×" if i in cursor.blocked else " "
         lines.append(
             [
-                (f"{mark} {i:>{index_cells}}  ", palette.selected if chosen else palette.dim),
+                (f"{mark} {i:>{shown.index_cells}}  ", palette.selected if chosen else palette.dim),
                 (pad(name, shown.label_cells), style),
                 (fact, palette.dim),
             ]
@@ -79,28 +93,74 @@ def _span(token: Token) -> str:
     return "" if token.start == token.end else f"{token.start}–{token.end}"
 
 
+def shares(rows: int, queries: int, keys: int) -> tuple[int, int]:
+    """Divide rows between two lists: what one leaves is the other's."""
+    first = min(queries, max(rows // 2, rows - keys))
+    return first, min(keys, rows - first)
+
+
 class TokensPane(Pane):
-    """Choose the query here."""
+    """Choose the query here; where two texts meet, the key too."""
 
     _columns = ""
+    _keys_top = 0
+    _lists = (0, 0)  # rows of the queries and of the keys, where there are two lists
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        return [(_("Tokens"), palette.strong), (self._columns, palette.dim)]
+        name = _("Tokens")
+        if scene.trace.decoder is not None and not scene.crosses:
+            name = _("Source") if scene.view.attention == "encoder" else _("Target")
+        return [(name, palette.strong), (self._columns, palette.dim)]
 
     def foot(self, scene: Scene) -> list[str]:
-        blocked = scene.view.query in scene.view.request.switches.mask.blocked
+        place = scene.view.key if scene.crosses else scene.view.query
+        blocked = place in scene.attention.rule.blocked - scene.keys.padding
         facts = [describe(scene.query_token), _("blocked as a key") if blocked else ""]
-        return [fact for fact in facts if fact] or [counts.tokens(len(scene.tokens))]
+        number = counts.tokens(len(scene.keys))
+        if scene.crosses:
+            number = f"{len(scene.queries)} × {number}"
+        return [fact for fact in facts if fact] or [number]
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        top = self.follow_cursor(len(scene.tokens), height, scene.view.query)
-        shown = table(scene.tokens, width, height, top)
+        if scene.crosses:
+            return self._both(scene, palette, width, height)
+        self._lists = (0, 0)
+        top = self.follow_cursor(len(scene.queries), height, scene.view.query)
+        shown = table(scene.queries, width, height, top)
         self._columns = shown.columns
-        return token_lines(scene, palette, shown)
+        cursor = Cursor(scene.view.query, "▶", scene.attention.rule.blocked)
+        return token_lines(scene.queries, cursor, palette, shown)
+
+    def _both(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        """Those that ask above those that answer, each under its name."""
+        view, queries, keys = scene.view, scene.queries, scene.keys
+        self._lists = shares(max(2, height - 3), len(queries), len(keys))
+        first, second = self._lists
+        top = self.follow_cursor(len(queries), first, view.query)
+        self._keys_top = window(len(keys), second, view.key, self._keys_top)
+        upper = table(queries, width, first, top, keys.items)
+        lower = table(keys, width, second, self._keys_top, queries.items)
+        self._columns = upper.columns
+        asks = Cursor(view.query, "▶", frozenset())
+        answers = Cursor(view.key, "›", scene.attention.rule.blocked)
+        return [
+            [(_(" target: queries"), palette.dim)],
+            *token_lines(queries, asks, palette, upper),
+            [],
+            [(_(" source: keys and values"), palette.dim)],
+            *token_lines(keys, answers, palette, lower),
+        ]
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        first, second = self._lists
+        if scene.crosses:
+            if 1 <= y <= first:
+                return {"query": self.top + y - 1}
+            row = y - first - 3
+            return {"key": self._keys_top + row} if 0 <= row < second else {}
         index = self.top + y
-        return {"query": index} if index < len(scene.tokens) else {}
+        return {"query": index} if index < len(scene.queries) else {}
 
     def page(self, scene: Scene, by: int) -> dict[str, int]:
-        return {"query": scene.view.query + by * (self.size.height - 3)}
+        rows = self._lists[0] or self.size.height - 3
+        return {"query": scene.view.query + by * rows}

@@ -114,6 +114,8 @@ class VectorsPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []
+        if scene.crosses:
+            facts.insert(0, _("k and v of “{key}”").format(key=label(scene.key_token)))
         if self._table and len(self._table.names) < len(VECTORS):
             facts.append(_("v next vector"))
         dims, shown = scene.view.request.model.d_model, self.size.height - 4

@@ -48,7 +48,7 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     digits = weight_cells(scene.view.precision)
     if scene.signed:
         digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
-    label_cells = label_column(scene.tokens, width // 4)
+    label_cells = label_column(scene.keys, width // 4)
     before = digits + 1 if scene.before is not None else 0
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:
@@ -79,13 +79,13 @@ def weight_lines(
     """Heads as a header, a row for each key from `top`, the entropies at the end."""
     view, pattern = scene.view, scene.layer.pattern
     rows = pattern[cols.heads.start : cols.heads.stop, view.query]  # [head, key]
-    if not scene.trace.mask[view.query].any():
+    if not scene.mask[view.query].any():
         return [[("  " + _("masked: this query may attend to no key"), palette.dim)]]
     full = full_bar(scene)
     chosen = view.head - cols.heads.start
     lines = [_header(cols, view.head, palette)]
-    for key in range(top, min(top + height - 2, len(scene.tokens))):
-        allowed = bool(scene.trace.mask[view.query, key])
+    for key in range(top, min(top + height - 2, len(scene.keys))):
+        allowed = bool(scene.mask[view.query, key])
         values = [float(value) for value in rows[:, key]]
         write = signed if scene.signed else weight
         number = write(values[chosen], view.precision) if allowed else MASKED
@@ -96,7 +96,7 @@ def weight_lines(
             [
                 ("› " if at_key else "  ", palette.selected),
                 (
-                    pad(label(scene.tokens[key]), cols.label) + " ",
+                    pad(label(scene.keys[key]), cols.label) + " ",
                     palette.strong if at_key else palette.base,
                 ),
                 ("".join(f"{text} " for text in small[:chosen]), palette.other),
@@ -115,11 +115,11 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     """The weight of the selected head before the last switch, with a gap."""
     if scene.before is None or not cols.before:
         return ""
-    view, old = scene.view, scene.before
+    view, old = scene.view, scene.before.attentions[scene.view.attention]
     if not old.mask[view.query, key]:
         return f"{MASKED:>{cols.before - 1}} "
     value = float(old.layers[view.layer].pattern[view.head, view.query, key])
-    signed_before = old.request.switches.normalizer == "none"
+    signed_before = scene.before.request.switches.normalizer == "none"
     text = signed(value, view.precision) if signed_before else weight(value, view.precision)
     return f"{pad(text, cols.before - 1, '>')} "
 
@@ -183,16 +183,16 @@ class WeightsPane(Pane):
     def title(self, scene: Scene, palette: Palette) -> Line:
         return [
             *around(_("What {token} attends to"), label(scene.query_token), palette),
-            (" · " + _("layer {n}").format(n=scene.view.layer), palette.dim),
+            (scene.which + " · " + _("layer {n}").format(n=scene.view.layer), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=full_bar(scene))]
         shown = self.size.height - 4
-        if shown < len(scene.tokens):
-            last = min(self.top + shown, len(scene.tokens)) - 1
+        if shown < len(scene.keys):
+            last = min(self.top + shown, len(scene.keys)) - 1
             some = _("keys {first}–{last} of {n:,}")
-            facts.append(some.format(first=self.top, last=last, n=len(scene.tokens)))
+            facts.append(some.format(first=self.top, last=last, n=len(scene.keys)))
         heads = scene.view.request.model.heads
         if self._columns and len(self._columns.heads) < heads:
             seen = self._columns.heads
@@ -201,14 +201,14 @@ class WeightsPane(Pane):
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        top = self.follow_cursor(len(scene.tokens), height - 2, scene.view.key)
+        top = self.follow_cursor(len(scene.keys), height - 2, scene.view.key)
         self._columns = columns(scene, width, self._first_head)
         self._first_head = self._columns.heads.start
         return weight_lines(scene, palette, self._columns, height, top)
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
         places: dict[str, int | str] = {}
-        if 1 <= y <= min(self.size.height - 4, len(scene.tokens) - self.top):
+        if 1 <= y <= min(self.size.height - 4, len(scene.keys) - self.top):
             places["key"] = self.top + y - 1
         cols = self._columns
         if cols and x >= cols.left:

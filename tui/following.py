@@ -1,0 +1,66 @@
+"""What belongs to tokens stays with them while a text is edited."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.errors import AttnError
+from core.tokenization import open_tokenizer
+from core.types import Learning, Request, Tokens
+from core.wishes import moved
+
+
+def cut_alike(one: Request, other: Request) -> bool:
+    """Whether two requests have the same tokens."""
+    names = ("text", "target", "tokenizer", "as_saved")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def follow(before: Tokens, after: Tokens, index: int) -> int | None:
+    """Where the token at `index` is after an edit; None when the edit changed it.
+
+    The edit is taken to be between the longest common start and the longest common end.
+    """
+    old = [token.piece for token in before]
+    new = [token.piece for token in after]
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    if index < start:
+        return index
+    from_end = len(old) - index
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return len(new) - from_end if from_end <= end else None
+
+
+def moved_wishes(before: Request, after: Request) -> Learning | None:
+    """The wishes at the places of their tokens after an edit, as far as those are still there."""
+    if before.learning is None or cut_alike(before, after):
+        return before.learning
+    try:
+        old, new = (
+            open_tokenizer(each.tokenizer, each.as_saved).encode(each.text)
+            for each in (before, after)
+        )
+    except AttnError:  # a blank text: nothing is there any more
+        return None
+    return moved(before.learning, lambda index: follow(old, new, index), len(new))
+
+
+def followed(request: Request, before: Tokens, after: Tokens) -> Request:
+    """The request with all that belongs to tokens moved with them, or dropped with them."""
+    switches = request.switches
+    allowed = (follow(before, after, index) for index in switches.mask.blocked)
+    blocked = frozenset(place for place in allowed if place is not None)
+    edits = []
+    for edit in switches.edits:
+        tokens = {"x": slice(0, 1), "attn_scores": slice(2, 4)}.get(edit.array, slice(0, 0))
+        places = [follow(before, after, index) for index in edit.place[tokens]]
+        kept = [index for index in places if index is not None]
+        if len(kept) == len(places):
+            place = (*edit.place[: tokens.start], *kept, *edit.place[tokens.stop :])
+            edits.append(replace(edit, place=place))
+    mask = replace(switches.mask, blocked=blocked)
+    return replace(request, switches=replace(switches, mask=mask, edits=tuple(edits)))

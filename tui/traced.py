@@ -1,0 +1,47 @@
+"""The trace of a view for a command that prints; notes about a text go to error output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from core.language import _
+from tui.checking import check
+
+if TYPE_CHECKING:
+    from core.comparison import Comparison
+    from core.types import Trace
+    from tui.scene import View
+
+
+def traced(view: View) -> tuple[View, Trace]:
+    """A view and its trace; notes about the text go to error output."""
+    tokens, target = check(view)
+
+    from core.runner import trace
+    from tui.scene import notices
+
+    result = trace(view.request, tokens, target)
+    _note(notices(tokens, target))
+    return view, result
+
+
+def compared_with(result: Trace, text: str) -> Comparison:
+    """A trace beside that of another text."""
+    from core.compare import compare
+
+    compared = compare(result, text)
+    _note(compared.other.tokens.notices)
+    return compared
+
+
+def _note(notices: Iterable[str]) -> None:
+    """Notes about a text go to error output."""
+    from core.text import visible
+    from tui.command import NAME
+
+    for notice in notices:
+        note = _("note: {notice}").format(notice=visible(notice))
+        click.echo(f"{NAME}: {note}", err=True)
