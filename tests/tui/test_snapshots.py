@@ -315,6 +315,15 @@ def test_a_chinese_source_and_a_long_target(looks):
     assert looks(view)
 
 
+@pytest.mark.parametrize("attention", ATTENTIONS[:2])
+def test_numbers_beside_a_target(looks, attention):
+    assert looks(translating(attention=attention, pane="numbers"))
+
+
+def test_numbers_are_elsewhere_at_80x24(looks):
+    assert looks(translating(pane="numbers"), COMPACT)
+
+
 def test_an_empty_target(looks):
     assert looks(translating(target=""), COMPACT)
 

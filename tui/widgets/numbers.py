@@ -188,7 +188,8 @@ class NumbersPane(Pane):
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         if scene.view.attention != ATTENTIONS[0]:
             words = _(ELSEWHERE)
-            return [[(line, palette.dim)] for line in wrap(words[:1].upper() + words[1:], width)]
+            folded = wrap(words[:1].upper() + words[1:], width - 2)
+            return [[(f" {line}", palette.dim)] for line in folded]
         found = sheet(scene)
         size = max(1, height - _AROUND)
         top = self.follow_cursor(len(found.values), size, found.row)
