@@ -49,6 +49,12 @@ class LessonError(AttnError):
     title = N_("Lesson")
 
 
+class ModelError(AttnError):
+    """A checkpoint cannot be opened, is damaged, or says something that is not known."""
+
+    title = "Model"
+
+
 class BudgetError(AttnError):
     """The request would need more memory than the budget allows."""
 

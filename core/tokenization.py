@@ -97,14 +97,33 @@ class PatternTokenizer:
 
 
 class FileTokenizer:
-    """A ``tokenizer.json`` of Hugging Face; typed ``[SEP]`` is text, not a special token."""
+    """A ``tokenizer.json`` of Hugging Face; typed ``[SEP]`` is text, not a special token.
 
-    def __init__(self, path: Path, as_saved: bool) -> None:
+    Parameters
+    ----------
+    path : Path
+    as_saved : bool
+        Keep the truncation and the padding that the file asks for.
+    ready : Tokenizer, optional
+        The tokenizer itself, where it is open already or comes from another file than `path`.
+    limit : int, optional
+        Cut texts to so many tokens, special ones included, which stay where they belong.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        as_saved: bool = False,
+        ready: Tokenizer | None = None,
+        limit: int | None = None,
+    ) -> None:
         self._path = path
-        self._tokenizer = _load(path)
+        self._tokenizer = ready or load_tokenizer(path)
         if not as_saved:
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
+        if limit is not None:
+            self._tokenizer.enable_truncation(limit)
         self._tokenizer.encode_special_tokens = True
         self._unknown = _unknown_id(path, self._tokenizer)
 
@@ -209,7 +228,8 @@ def _refused(what: str, hint: str) -> Iterator[None]:
         ) from error
 
 
-def _load(path: Path) -> Tokenizer:
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Open a ``tokenizer.json``; `open_tokenizer` says what it raises."""
     shown = visible(str(path)) if str(path) != "." else _("without a name")
     if not os.path.isfile(path):  # unlike Path.is_file it raises for no path
         folder = os.path.isdir(path)

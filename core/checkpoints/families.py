@@ -1,0 +1,62 @@
+"""Which family a model is of, by the name in its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+from types import ModuleType
+
+from core.checkpoints.config import Config
+from core.checkpoints.plan import ModelPlan
+from core.checkpoints.plain import shown
+from core.errors import ModelError
+from core.language import _
+
+_HOMES = {
+    "albert": "albert",
+    "bart": "bart",
+    "bert": "bert",
+    "distilbert": "distilbert",
+    "electra": "electra",
+    "gemma": "gemma",
+    "gemma2": "gemma",
+    "gemma3_text": "gemma",
+    "gpt2": "gpt2",
+    "gpt_neox": "gpt_neox",
+    "llama": "llama",
+    "marian": "marian",
+    "mbart": "bart",
+    "mistral": "mistral",
+    "mt5": "t5",
+    "opt": "opt",
+    "phi3": "phi3",
+    "qwen2": "qwen",
+    "qwen3": "qwen",
+    "roberta": "roberta",
+    "t5": "t5",
+    "xlm-roberta": "roberta",
+}
+
+
+def plan_model(config: Config, names: Collection[str]) -> ModelPlan:
+    """The plan of a model.
+
+    Raises
+    ------
+    ModelError
+        The family or a setting is not known, or the weights are another model's.
+    """
+    if config.get("quantization_config") is not None:
+        raise config.refusal("quantization_config", config.get("quantization_config"))
+    family = config.get("model_type")
+    if not isinstance(family, str) or family not in _HOMES:
+        raise ModelError(
+            _("{where}: model_type {family} is not supported").format(
+                where=config.where, family=shown(repr(family))
+            ),
+            _("open a model of one of {families}").format(families=", ".join(sorted(_HOMES))),
+        )
+    home: ModuleType = import_module(f"core.checkpoints.{_HOMES[family]}")
+    made: ModelPlan = home.plan(config, names)
+    config.refuse_unknown()
+    return made

@@ -1,0 +1,279 @@
+"""A real model, opened: what it is, its tokenizer, and one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.checkpoints.budget import check_budget
+from core.checkpoints.config import Config
+from core.checkpoints.families import plan_model
+from core.checkpoints.folder import inside, open_tensors
+from core.checkpoints.plain import json_object, shown
+from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
+from core.checkpoints.vocabulary import open_vocabulary
+from core.checkpoints.weights import Head, Tensors, Weights
+from core.errors import ModelError, SettingError
+from core.language import _
+from core.tokenization import FileTokenizer
+from core.transformer import logits, run_stack
+from core.transformer_types import Facts, Float32, StackTrace
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModelRun:
+    """What a run gives: the traces of its stacks.
+
+    Attributes
+    ----------
+    encoder, decoder : StackTrace, optional
+        Each where the model has one.
+    """
+
+    encoder: StackTrace | None
+    decoder: StackTrace | None
+
+    @property
+    def last(self) -> StackTrace:
+        """The stack that the language head reads."""
+        found = self.decoder or self.encoder
+        assert found is not None  # noqa: S101 - a model has a stack
+        return found
+
+
+class Model:
+    """A checkpoint whose every tensor is accounted for.
+
+    Parameters
+    ----------
+    path : Path
+        What was opened.
+    plan : ModelPlan
+    tensors : Tensors
+    tokenizer : FileTokenizer, optional
+        None where the checkpoint brings none.
+    """
+
+    def __init__(
+        self, path: Path, plan: ModelPlan, tensors: Tensors, tokenizer: FileTokenizer | None
+    ) -> None:
+        self.path = path
+        self._plan = plan
+        self._tensors = tensors
+        self._tokenizer = tokenizer
+        self._weights: dict[int, Weights] = {}
+        self._head: Head | None = None
+
+    @property
+    def family(self) -> str:
+        """In words, such as ``GPT-2``."""
+        return self._plan.family
+
+    @property
+    def name(self) -> str:
+        """The last part of the path, fit to be shown."""
+        return shown(self.path.resolve().name)
+
+    @property
+    def encoder(self) -> Facts | None:
+        """Facts of the encoder, where there is one."""
+        return self._plan.encoder.facts if self._plan.encoder else None
+
+    @property
+    def decoder(self) -> Facts | None:
+        """Facts of the decoder, where there is one."""
+        return self._plan.decoder.facts if self._plan.decoder else None
+
+    @property
+    def facts(self) -> Facts:
+        """Facts of the stack that reads the text first."""
+        return reading(self._plan).facts
+
+    @property
+    def start_id(self) -> int | None:
+        """The first token of a decoder that has an encoder."""
+        return self._plan.start_id
+
+    @property
+    def has_head(self) -> bool:
+        """Whether `logits` can be had."""
+        return self._plan.head is not None
+
+    @property
+    def tokenizer(self) -> FileTokenizer:
+        """The model's own tokenizer.
+
+        Raises
+        ------
+        ModelError
+            The checkpoint brings none.
+        """
+        if self._tokenizer is None:
+            raise ModelError(
+                _("{path} has no tokenizer.json").format(path=shown(self.path)),
+                _(
+                    "save one with transformers:"
+                    " AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+                ),
+            )
+        return self._tokenizer
+
+    def run(
+        self,
+        ids: Sequence[int],
+        blocked: frozenset[int] = frozenset(),
+        target: Sequence[int] = (),
+        keep_dot: bool = False,
+    ) -> ModelRun:
+        """Run the model over token ids.
+
+        Parameters
+        ----------
+        ids : sequence of int
+            Of the text, with special tokens.
+        blocked : frozenset of int
+            Positions of them that only pad.
+        target : sequence of int
+            For an encoder–decoder: what the decoder reads, its first token included.
+        keep_dot : bool
+            Keep q·k beside the scores.
+
+        Raises
+        ------
+        SettingError
+            No ids, an id that is no row of the embedding, or more than the positions are made for.
+        BudgetError
+            The arrays would not fit into memory.
+        ModelError
+            The numbers are not finite.
+        """
+        encoder, decoder = self._plan.encoder, self._plan.decoder
+        if not ids:
+            raise SettingError(_("there are no tokens"), _("give at least one"))
+        if encoder is None:
+            given = [(decoder, ids)]
+        else:
+            given = [(encoder, ids), (decoder, target)]
+        stacks = [(stack, tokens) for stack, tokens in given if stack is not None and tokens]
+        for stack, tokens in stacks:
+            check_ids(stack.facts, tokens)
+        unmade = sum(self._stack_weights(stack).unmade_bytes for stack, _tokens in stacks)
+        sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
+        check_budget(sizes, len(ids), unmade, keep_dot)
+        first, *second = stacks
+        weights = self._stack_weights(first[0])
+        read = run_stack(first[0].facts, weights, ids, blocked, keep_dot=keep_dot)
+        if encoder is None:
+            return ModelRun(None, read)
+        written = None
+        for stack, tokens in second:
+            weights = self._stack_weights(stack)
+            facts, memory = stack.facts, read.final
+            written = run_stack(facts, weights, tokens, frozenset(), memory, blocked, keep_dot)
+        return ModelRun(read, written)
+
+    def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
+        """What the language head says behind some positions of a run (None: all of them).
+
+        Returns
+        -------
+        ndarray [position, vocabulary]
+
+        Raises
+        ------
+        SettingError
+            The checkpoint has no language head.
+        """
+        stack = self._plan.decoder or self._plan.encoder
+        if self._plan.head is None or stack is None:
+            raise SettingError(
+                _("{name} has no language head").format(name=self.name),
+                _("open a model that predicts words"),
+            )
+        if self._head is None:
+            self._head = Head(self._plan.head, self._tensors)
+        return logits(stack.facts, self._head, trace.final, positions)
+
+    def _stack_weights(self, stack: StackPlan) -> Weights:
+        """The stack's weights; all layers stay in memory as float32 where they fit."""
+        if id(stack) not in self._weights:
+            self._weights[id(stack)] = Weights(stack, self._tensors)
+        return self._weights[id(stack)]
+
+
+def open_model(path: str | Path) -> Model:
+    """Open a folder of Hugging Face's layout or a ``.gguf`` file; no weight is read yet.
+
+    Raises
+    ------
+    ModelError
+        It is no model, its files are missing, damaged or do not belong together, its family is
+        not known or a setting would change attention in a way that is not known.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _open_folder(path)
+    if path.suffix.lower() == ".gguf" and path.exists():
+        from core.checkpoints.gguf import open_gguf
+
+        config, tensors, tokenizer = open_gguf(path)
+        plan = _checked_plan(config, tensors)
+        return Model(path, plan, tensors, open_vocabulary(tokenizer, path, reading(plan).facts))
+    reason = (
+        _("{path} is no model's folder and no .gguf file")
+        if path.exists()
+        else _("{path} does not exist")
+    )
+    raise ModelError(
+        reason.format(path=shown(path)),
+        _("name a folder with config.json and model.safetensors, or a .gguf file"),
+    )
+
+
+def _open_folder(folder: Path) -> Model:
+    if not (folder / "config.json").exists():
+        raise ModelError(
+            _("{path} has no config.json").format(path=shown(folder)),
+            _("name a folder with config.json and model.safetensors, or a .gguf file"),
+        )
+    config = Config(json_object(inside(folder, "config.json")), shown(folder / "config.json"))
+    tensors = open_tensors(folder)
+    plan = _checked_plan(config, tensors)
+    tokenizer = None
+    if (folder / "tokenizer.json").exists():
+        source = inside(folder, "tokenizer.json")
+        tokenizer = open_vocabulary(source, source, reading(plan).facts)
+    return Model(folder, plan, tensors, tokenizer)
+
+
+def reading(plan: ModelPlan) -> StackPlan:
+    """The stack that reads the text first."""
+    found = plan.encoder or plan.decoder
+    assert found is not None  # noqa: S101 - a model has a stack
+    return found
+
+
+def _checked_plan(config: Config, tensors: Tensors) -> ModelPlan:
+    plan = plan_model(config, tensors.shapes)
+    check_plan(plan, tensors.shapes)
+    return plan
+
+
+def check_ids(facts: Facts, ids: Sequence[int]) -> None:
+    """Raise SettingError unless every id has a row and every token a position."""
+    for token in ids:
+        if not 0 <= token < facts.vocabulary:
+            raise SettingError(
+                _("token id {id} has no row in an embedding of {rows:,}").format(
+                    id=token, rows=facts.vocabulary
+                ),
+                _("the tokenizer belongs to another model"),
+            )
+    if facts.limit is not None and len(ids) > facts.limit:
+        raise SettingError(
+            _("{n:,} tokens are more than the model's limit of {limit:,}").format(
+                n=len(ids), limit=facts.limit
+            ),
+            _("use a shorter text"),
+        )

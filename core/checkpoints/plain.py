@@ -1,0 +1,57 @@
+"""Small things that every format needs: JSON read with care, names from files made showable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError
+from core.language import _
+from core.text import visible
+
+_LONGEST = 200  # characters of a name that a message shows
+MAX_JSON = 100_000_000
+
+
+def shown(name: object) -> str:
+    """A name out of a file, or a path, fit to be shown."""
+    text = str(name)
+    return visible(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The object that a JSON file holds.
+
+    Raises
+    ------
+    ModelError
+        The file is missing, too large, or holds no JSON object.
+    """
+    try:
+        size = path.stat().st_size
+        text = path.read_bytes() if size <= MAX_JSON else b""
+    except OSError as error:
+        raise ModelError(
+            _("{path} cannot be read ({reason})").format(
+                path=shown(path), reason=shown(error.strerror or type(error).__name__)
+            ),
+            _("name a model's folder or a .gguf file"),
+        ) from error
+    try:
+        values = json.loads(text.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(
+            _("{path} is no JSON ({reason})").format(path=shown(path), reason=shown(error)),
+            _("the file is cut off or something else; download it again"),
+        ) from error
+    if not isinstance(values, dict):
+        raise ModelError(
+            _("{path} holds no JSON object").format(path=shown(path)), _("download it again")
+        )
+    return values
+
+
+def whole(value: object) -> bool:
+    """Whether a value out of JSON is a whole number from 0 on."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,193 @@
+"""Reading ``.safetensors``: a checked header, and tensors out of a memory map.
+
+The format: eight bytes with the header's length, a JSON header that gives each tensor's dtype,
+shape and place, then the tensors' bytes without a gap
+(https://github.com/huggingface/safetensors#format).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from core.checkpoints.plain import shown, whole
+from core.errors import ModelError
+from core.language import N_, _
+from core.transformer_types import Float32
+
+MAX_HEADER = 100_000_000  # the format's own limit
+_SIZES = {
+    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1,
+    "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1,
+}  # fmt: skip
+_READABLE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_DOWNLOAD = N_("download the file itself again")
+_CONVERT = N_("save the model as safetensors: model.save_pretrained(folder)")
+_FOREIGN = (  # how something else begins
+    (b"version https://git-lfs", N_("is a Git LFS pointer, not the weights"), N_("git lfs pull")),
+    (b"<", N_("is a web page, not the weights"), _DOWNLOAD),
+    (b"PK\x03\x04", N_("is a zip file, as of a pickle, and could run code"), _CONVERT),
+    (b"\x80", N_("is a pickle and could run code"), _CONVERT),
+    (b"GGUF", N_("is a GGUF file"), N_("name it .gguf and open the file itself")),
+)
+Place: TypeAlias = tuple[str, tuple[int, ...], int, int]  # dtype, shape, start, end
+
+
+class SafetensorsFile:
+    """One file, mapped into memory; nothing is read before it is asked for.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    ModelError
+        The file is missing, cut off, something else, or its header lies.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._bytes, self._data = _open(path)
+        header = _parse(path, self._bytes[8 : self._data])
+        self._places = {
+            name: _place(path, name, entry)
+            for name, entry in header.items()
+            if name != "__metadata__"
+        }
+        _check_order(path, self._places, len(self._bytes) - self._data)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Every tensor's name and shape."""
+        return {name: shape for name, (_, shape, _, _) in self._places.items()}
+
+    def is_view(self, name: str) -> bool:
+        """Whether `read` gives the file's own bytes, so that a tensor takes no memory of its own."""
+        dtype, _, start, _ = self._places[name]
+        return dtype == "F32" and (self._data + start) % 4 == 0
+
+    def read(self, name: str, rows: slice | Sequence[int] | None = None) -> Float32:
+        """A tensor, or some rows of it, as float32.
+
+        Raises
+        ------
+        ModelError
+            The tensor's dtype is none of F64, F32, F16 and BF16.
+        """
+        dtype, shape, start, _end = self._places[name]
+        if dtype not in _READABLE:
+            raise _unreadable(self.path, name, dtype)
+        place = self._data + start
+        stored: Any = np.frombuffer(self._bytes, _READABLE[dtype], math.prod(shape), place)
+        stored = stored.reshape(shape)
+        if rows is not None:
+            stored = stored[rows]
+        if dtype == "BF16":  # the upper half of a float32
+            widened: Float32 = (stored.astype(np.uint32) << 16).view(np.float32)
+            return widened
+        with np.errstate(over="ignore"):  # a float64 too large becomes ∞, which is told by layer
+            return np.require(stored, np.float32, "A")
+
+
+def _open(path: Path) -> tuple[mmap.mmap, int]:
+    """The mapped file, and where its tensors begin."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+            size = file.seek(0, 2)
+            length = int.from_bytes(head[:8], "little")
+            sound = size >= 8 and length <= size - 8 and head[8:9] == b"{"
+            if not sound:
+                _refuse_foreign(path, head)
+                raise _damaged(path, _("is cut off or no safetensors file"))
+            if length > MAX_HEADER:
+                raise _damaged(path, _("has a header of {n:,} bytes").format(n=length))
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), 8 + length
+    except OSError as error:
+        reason = shown(error.strerror or type(error).__name__)
+        raise ModelError(
+            _("{path} cannot be read ({reason})").format(path=shown(path), reason=reason),
+            _("check the path and its permissions"),
+        ) from error
+
+
+def _refuse_foreign(path: Path, head: bytes) -> None:
+    for start, what, hint in _FOREIGN:
+        if head.lstrip().startswith(start):
+            raise ModelError(f"{shown(path)} {_(what)}", _(hint))
+
+
+def _parse(path: Path, text: bytes) -> dict[str, Any]:
+    def no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _value in pairs]
+        if len(set(names)) < len(names):
+            twin = next(name for name in names if names.count(name) > 1)
+            raise _damaged(path, _("names {name} twice").format(name=shown(twin)))
+        return dict(pairs)
+
+    try:
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=no_twins)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, _("has a header that is no JSON")) from error
+    if not isinstance(header, dict):
+        raise _damaged(path, _("has a header that is no JSON object"))
+    return header
+
+
+def _place(path: Path, name: str, entry: Any) -> Place:
+    """One tensor's dtype, shape and place, if they fit together."""
+    try:
+        dtype, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sound = isinstance(shape, list) and all(map(whole, [*shape, start, end]))
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise _damaged(path, _("describes tensor {name} wrongly").format(name=shown(name)))
+    if dtype not in _SIZES:
+        raise _unreadable(path, name, dtype)
+    if end - start != math.prod(shape) * _SIZES[dtype]:
+        raise _damaged(
+            path,
+            _("gives tensor {name} {n:,} bytes, which do not fit its shape").format(
+                name=shown(name), n=end - start
+            ),
+        )
+    return dtype, tuple(shape), start, end
+
+
+def _check_order(path: Path, places: dict[str, Place], size: int) -> None:
+    """The tensors must fill the file's data without a gap, an overlap or a rest."""
+    reach = 0
+    for name, (_dtype, _shape, start, end) in sorted(
+        places.items(), key=lambda item: (item[1][2], item[1][3])
+    ):
+        if start != reach:
+            raise _damaged(
+                path,
+                _("has a gap or an overlap before tensor {name}").format(name=shown(name)),
+            )
+        if end > size:
+            raise _damaged(path, _("is cut off inside tensor {name}").format(name=shown(name)))
+        reach = end
+    if reach != size:
+        raise _damaged(path, _("has {n:,} bytes behind its tensors").format(n=size - reach))
+
+
+def _damaged(path: Path, what: str) -> ModelError:
+    return ModelError(f"{shown(path)} {what}", _(_DOWNLOAD))
+
+
+def _unreadable(path: Path, name: str, dtype: object) -> ModelError:
+    return ModelError(
+        _("unsupported dtype {dtype} in tensor {name} of {path}").format(
+            dtype=shown(dtype), name=shown(name), path=shown(path)
+        ),
+        _("save the model as F32, F16 or BF16"),
+    )

@@ -1,0 +1,113 @@
+"""Weights out of a plan and its tensors: made float32 when a layer asks, kept while they fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+
+from core.checkpoints.plain import shown
+from core.checkpoints.plan import HeadPlan, Source, StackPlan, load, sources
+from core.errors import ModelError
+from core.language import _
+from core.transformer_types import BlockWeights, EmbeddingParts, Float32, HeadParts, Norm
+
+# Float32 copies of weights that a model may keep. Above, each layer is made anew when it is
+# asked for, and only one is held at a time.
+KEEP_BYTES = 2 * 2**30
+
+
+class Tensors(Protocol):
+    """A checkpoint's tensors, whatever its format."""
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Every tensor's name and shape."""
+
+    def is_view(self, name: str) -> bool:
+        """Whether `read` gives the file's own bytes."""
+
+    def read(self, name: str, rows: slice | Sequence[int] | None = None) -> Float32:
+        """A tensor, or some of its rows, as float32."""
+
+
+class Weights:
+    """One stack's weights: `core.transformer_types.StackWeights` over a plan."""
+
+    def __init__(self, plan: StackPlan, tensors: Tensors) -> None:
+        self._plan = plan
+        self._tensors = tensors
+        self._whole, self._largest = copied_bytes(plan, tensors)
+        self._keep = self._whole <= KEEP_BYTES
+        self._blocks: dict[int, BlockWeights[Float32]] = {}
+        self.embedding: EmbeddingParts[Float32] = load(plan.embedding, self._read)
+        self.final: Norm[Float32] | None = load(plan.final, self._read)
+        self.relative: Float32 | None = load(plan.relative, self._read)
+
+    @property
+    def unmade_bytes(self) -> int:
+        """Bytes that the next run will take for weights."""
+        return 0 if self._blocks else self._whole if self._keep else self._largest
+
+    def rows(self, ids: Sequence[int]) -> Float32:
+        return self._tensors.read(self._plan.table.name, list(ids))
+
+    def block(self, index: int) -> BlockWeights[Float32]:
+        plan = self._plan.blocks[index]
+        key = id(plan)  # layers that share their weights share a plan (ALBERT)
+        if key not in self._blocks:
+            if not self._keep:
+                self._blocks.clear()
+            read = cache(self._tensors.read)  # a fused tensor is made float32 once
+            self._blocks[key] = load(plan, lambda source: source.take(read(source.name)))
+        return self._blocks[key]
+
+    def check(self, x: Float32, index: int | None) -> None:
+        if np.isfinite(x).all():
+            return
+        where = _("the embedding") if index is None else _("layer {index}").format(index=index)
+        parts = self._plan.embedding if index is None else self._plan.blocks[index]
+        broken = [s.name for s in sources(parts) if not np.isfinite(self._tensors.read(s.name)).all()]
+        if index is None and not broken:
+            broken = [self._plan.table.name]
+        if broken:
+            message = _("{where} has NaN or infinite weights in {name}")
+            raise ModelError(
+                message.format(where=where, name=shown(broken[0])),
+                _("the file is damaged; download it again"),
+            )
+        raise ModelError(
+            _("the numbers of {where} are no longer finite").format(where=where),
+            _("this model needs more range than float32 has; open another"),
+        )
+
+    def _read(self, source: Source) -> Float32:
+        return source.take(self._tensors.read(source.name))
+
+
+class Head:
+    """The language head: `core.transformer_types.HeadWeights` over a plan."""
+
+    def __init__(self, plan: HeadPlan, tensors: Tensors) -> None:
+        self._plan = plan
+        self._tensors = tensors
+        self.count = plan.table.shape[0]
+        self.parts: HeadParts[Float32] = load(
+            plan.parts, lambda source: source.take(tensors.read(source.name))
+        )
+
+    def rows(self, start: int, stop: int) -> Float32:
+        return self._tensors.read(self._plan.table.name, slice(start, stop))
+
+
+def copied_bytes(stack: StackPlan, tensors: Tensors) -> tuple[int, int]:
+    """Bytes of float32 that the layers would take in memory: all of them, and the largest one."""
+    shapes = [{source.name: source.shape for source in sources(block)} for block in stack.blocks]
+    sizes = [
+        sum(4 * math.prod(shape) for name, shape in layer.items() if not tensors.is_view(name))
+        for layer in {id(layer): layer for layer in shapes}.values()
+    ]
+    return sum(sizes), max(sizes)

@@ -1,0 +1,375 @@
+"""The one forward pass of real models, in float32: families differ by facts, not by code.
+
+Vaswani et al. 2017, "Attention is all you need", with what came after it: pre- and post-norm
+(Xiong et al. 2020), RMSNorm (Zhang and Sennrich 2019), rotary positions (Su et al. 2021), grouped
+key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biases (Raffel et al.
+2020), parallel blocks (Wang and Komatsuzaki 2021), soft-capping and norms around both sides
+(Gemma Team 2024). `core.transformer_types` has the facts, the weights and what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.activations import ACTIVATIONS
+from core.transformer_types import (
+    AttentionTrace,
+    AttentionWeights,
+    BlockTrace,
+    BlockWeights,
+    BoolArray,
+    Facts,
+    Float32,
+    HeadWeights,
+    LayerFacts,
+    Linear,
+    MlpWeights,
+    Norm,
+    RelativeBias,
+    Rotary,
+    StackTrace,
+    StackWeights,
+)
+
+_VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
+
+
+def run_stack(
+    facts: Facts,
+    weights: StackWeights,
+    ids: Sequence[int],
+    blocked: frozenset[int] = frozenset(),
+    memory: Float32 | None = None,
+    memory_blocked: frozenset[int] = frozenset(),
+    keep_dot: bool = False,
+) -> StackTrace:
+    """Run one stack, an encoder or a decoder, over token ids.
+
+    Parameters
+    ----------
+    facts : Facts
+    weights : StackWeights
+    ids : sequence of int
+    blocked : frozenset of int
+        Positions that no query may attend to, like padding.
+    memory : ndarray [source, d_model], optional
+        What an encoder made, for the cross-attention of a decoder.
+    memory_blocked : frozenset of int
+        Positions of `memory` that no query may attend to.
+    keep_dot : bool
+        Keep q·k as well; it takes as much room as the scores.
+
+    Returns
+    -------
+    StackTrace
+        All arrays are float32.
+
+    Raises
+    ------
+    ModelError
+        A layer's numbers are not finite; the message names it, and the tensor if it is a weight.
+    """
+    count = len(ids)
+    masks = {layer.window: build_mask(count, facts, layer, blocked) for layer in facts.layers}
+    rotations = {layer.rotary: rotation(count, layer.rotary) for layer in facts.layers}
+    cross_mask = None
+    if memory is not None and memory_blocked:
+        cross_mask = np.ones((count, len(memory)), dtype=np.bool_)
+        cross_mask[:, sorted(memory_blocked)] = False
+    bias = None
+    if facts.relative is not None and weights.relative is not None:
+        bias = relative_bias(count, facts.relative, weights.relative)  # [head, query, key]
+
+    embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
+    weights.check(x, None)
+    blocks = []
+    for index, layer in enumerate(facts.layers):
+        with np.errstate(all="ignore"):  # weights.check says it in words
+            block = run_block(
+                x,
+                weights.block(index),
+                facts,
+                layer,
+                masks[layer.window],
+                rotations[layer.rotary],
+                bias,
+                memory,
+                cross_mask,
+                keep_dot,
+            )
+        weights.check(block.resid_post, index)
+        blocks.append(block)
+        x = block.resid_post  # [pos, d_model]
+    final = normalise(x, weights.final, facts)  # [pos, d_model]
+    return StackTrace(tuple(ids), embed, pos_embed, masks, tuple(blocks), final)
+
+
+def run_block(
+    x: Float32,
+    weights: BlockWeights[Float32],
+    facts: Facts,
+    layer: LayerFacts,
+    mask: BoolArray | None,
+    turn: tuple[Float32, Float32] | None,
+    bias: Float32 | None = None,
+    memory: Float32 | None = None,
+    cross_mask: BoolArray | None = None,
+    keep_dot: bool = False,
+) -> BlockTrace:
+    """One layer: attention, in a decoder attention to `memory`, MLP; each added to what entered.
+
+    The norms decide where a family normalises: `before` a part (pre-norm), `after` it (Gemma 2),
+    `at_sum` (post-norm, BERT). A part without one of them skips it.
+    """
+    own = weights.attention
+    entered = normalise(x, own.before, facts)  # [pos, d_model]
+    attention = attend(entered, entered, own, facts, layer, mask, turn, bias, keep_dot)
+    resid_mid = normalise(x + attention.attn_out, own.at_sum, facts)  # [pos, d_model]
+
+    cross = None
+    if weights.cross is not None and memory is not None:
+        entered = normalise(resid_mid, weights.cross.before, facts)
+        cross = attend(
+            entered, memory, weights.cross, facts, layer, cross_mask, None, None, keep_dot
+        )
+        resid_mid = normalise(resid_mid + cross.attn_out, weights.cross.at_sum, facts)
+
+    mlp = weights.mlp
+    entered = normalise(x if facts.parallel else resid_mid, mlp.before, facts)
+    mlp_out = normalise(feed_forward(entered, mlp, facts), mlp.after, facts)  # [pos, d_model]
+    resid_post = normalise(resid_mid + mlp_out, mlp.at_sum, facts)  # [pos, d_model]
+    return BlockTrace(attention, x, cross, resid_mid, mlp_out, resid_post)
+
+
+def attend(
+    x: Float32,
+    source: Float32,
+    weights: AttentionWeights[Float32],
+    facts: Facts,
+    layer: LayerFacts,
+    mask: BoolArray | None,
+    turn: tuple[Float32, Float32] | None,
+    bias: Float32 | None,
+    keep_dot: bool = False,
+) -> AttentionTrace:
+    """Every head of one attention: `x` asks, `source` answers (the same rows in self-attention).
+
+    Parameters
+    ----------
+    x : ndarray [query, d_model]
+    source : ndarray [key, d_model]
+    mask : ndarray [query, key] of bool, optional
+        True = may be attended; None allows all.
+    turn : pair of ndarray [pos, d_rotary / 2], optional
+        Cosines and sines of `rotation`.
+    bias : ndarray [head, query, key], optional
+        Added to the scores.
+    """
+    q = split_heads(project(x, weights.q), facts.heads)  # [head, query, d_head]
+    k = split_heads(project(source, weights.k), facts.kv_heads)  # [kv_head, key, d_head]
+    v = split_heads(project(source, weights.v), facts.kv_heads)  # [kv_head, key, d_head]
+    q = rotate(normalise(q, weights.q_norm, facts), turn)  # [head, query, d_head]
+    k = rotate(normalise(k, weights.k_norm, facts), turn)  # [kv_head, key, d_head]
+    shared = facts.heads // facts.kv_heads  # query heads to a key/value head
+    if shared > 1:
+        k, v = np.repeat(k, shared, axis=0), np.repeat(v, shared, axis=0)  # [head, key, d_head]
+
+    dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
+    attn_scores = np.multiply(dot, np.float32(layer.scale), out=None if keep_dot else dot)
+    if facts.softcap is not None:
+        attn_scores /= np.float32(facts.softcap)
+        np.tanh(attn_scores, out=attn_scores)
+        attn_scores *= np.float32(facts.softcap)
+    if bias is not None:
+        attn_scores += bias
+    pattern = softmax(attn_scores, mask)  # [head, query, key]
+    z = pattern @ v  # [head, query, d_head]
+    merged = z.transpose(1, 0, 2).reshape(len(x), -1)  # [query, head * d_head]
+    attn_out = normalise(project(merged, weights.o), weights.after, facts)  # [query, d_model]
+    return AttentionTrace(q, k, v, dot if keep_dot else None, attn_scores, pattern, z, attn_out)
+
+
+def softmax(scores: Float32, mask: BoolArray | None) -> Float32:
+    """[head, query, key], each row over its allowed keys; masked cells and empty rows are 0.
+
+    A head at a time, so that what is worked on stays in the processor's cache; the row's largest
+    allowed score is subtracted first. The −∞ that stands in for a masked cell is never kept.
+    """
+    weights = np.empty_like(scores)
+    barred = None if mask is None or mask.all() else np.where(mask, 0, -np.inf)
+    barred = None if barred is None else barred.astype(np.float32)
+    for head, out in zip(scores, weights, strict=True):
+        row = head if barred is None else np.add(head, barred, out=out)
+        top = row.max(axis=-1, keepdims=True)
+        if barred is not None:
+            top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
+        np.subtract(row, top, out=out)
+        np.exp(out, out=out)
+        total = out.sum(axis=-1, keepdims=True)
+        if barred is not None:
+            total[total == 0] = 1
+        out /= total
+    return weights
+
+
+def build_mask(
+    count: int, facts: Facts, layer: LayerFacts, blocked: frozenset[int]
+) -> BoolArray | None:
+    """[query, key], True = may be attended; None when every key may be."""
+    if not facts.causal and not blocked and layer.window is None:
+        return None
+    query = np.arange(count)[:, None]
+    key = np.arange(count)[None, :]
+    allowed = np.ones((count, count), dtype=np.bool_)
+    if facts.causal:
+        allowed &= key <= query
+    if layer.window is not None:  # the query's own position counts
+        allowed &= query - key < layer.window
+    allowed[:, sorted(blocked)] = False
+    return allowed
+
+
+def embed_tokens(
+    facts: Facts, weights: StackWeights, ids: Sequence[int], blocked: frozenset[int]
+) -> tuple[Float32, Float32 | None, Float32]:
+    """Rows of the embedding [pos, d_embed], of the positions, and what enters layer 0."""
+    parts = weights.embedding
+    embed = weights.rows(ids) * np.float32(facts.embedding_scale)  # [pos, d_embed]
+    x = embed if parts.project_in is None else project(embed, parts.project_in)
+    pos_embed = None
+    if parts.positions is not None:
+        pos_embed = parts.positions[position_rows(facts, ids, blocked)]  # [pos, d_embed]
+        x = x + pos_embed
+    if parts.types is not None:
+        x = x + parts.types[0]  # one sentence: all tokens are of type 0
+    x = normalise(x, parts.norm, facts)
+    if parts.project_out is not None:
+        x = project(x, parts.project_out)  # [pos, d_model]
+    return embed, pos_embed, x
+
+
+def position_rows(facts: Facts, ids: Sequence[int], blocked: frozenset[int]) -> list[int]:
+    """Which row of the position table each token takes.
+
+    ``plain`` counts all tokens; ``unpadded`` only those that are not padding, which take the row
+    before the first (OPT by its mask, RoBERTa by the id of padding).
+    """
+    offset = facts.position_offset
+    if facts.position_rule == "plain":
+        return [offset + i for i in range(len(ids))]
+    rows, seen = [], 0
+    for index, token in enumerate(ids):
+        pad = token == facts.pad_id if facts.position_rule == "unpadded-id" else index in blocked
+        rows.append(offset - 1 if pad else offset + seen)
+        seen += not pad
+    return rows
+
+
+def rotation(count: int, rotary: Rotary | None) -> tuple[Float32, Float32] | None:
+    """Cosines and sines [pos, d_rotary / 2] of position × frequency, in float32 throughout."""
+    if rotary is None:
+        return None
+    frequencies = np.asarray(rotary.frequencies, dtype=np.float32)
+    angles = np.arange(count, dtype=np.float32)[:, None] * frequencies
+    factor = np.float32(rotary.factor)
+    return np.cos(angles) * factor, np.sin(angles) * factor
+
+
+def rotate(x: Float32, turn: tuple[Float32, Float32] | None) -> Float32:
+    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays as it is."""
+    if turn is None:
+        return x
+    cos, sin = turn  # [pos, d_rotary / 2]
+    half = cos.shape[-1]
+    first, second = x[..., :half], x[..., half : 2 * half]
+    out = np.empty_like(x)
+    out[..., :half] = first * cos - second * sin
+    out[..., half : 2 * half] = second * cos + first * sin
+    out[..., 2 * half :] = x[..., 2 * half :]
+    return out
+
+
+def relative_bias(count: int, relative: RelativeBias, table: Float32) -> Float32:
+    """[head, query, key]: a learned number for how far the key is from the query.
+
+    Near distances have a bucket each, far ones share buckets that widen logarithmically
+    (Raffel et al. 2020, section 2.1). `table` is [bucket, head].
+    """
+    ahead = np.arange(count)[None, :] - np.arange(count)[:, None]  # key - query
+    buckets = relative.buckets
+    if relative.both_ways:
+        buckets //= 2
+        bucket = np.where(ahead > 0, buckets, 0)
+        distance = np.abs(ahead)
+    else:
+        bucket = np.zeros_like(ahead)
+        distance = np.maximum(-ahead, 0)
+    exact = buckets // 2
+    ratio = np.log(np.maximum(distance, 1).astype(np.float32) / np.float32(exact))
+    ratio = ratio / np.float32(np.log(relative.max_distance / exact)) * np.float32(buckets - exact)
+    far = np.minimum(exact + ratio.astype(np.int64), buckets - 1)
+    bucket = bucket + np.where(distance < exact, distance, far)
+    return np.ascontiguousarray(table[bucket].transpose(2, 0, 1))
+
+
+def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:
+    """[pos, d_model]: act(x · up) · down, or (act(x · gate) × (x · up)) · down."""
+    activation = ACTIVATIONS[facts.activation]
+    if weights.gate is None:
+        hidden = activation(project(x, weights.up))  # [pos, d_ff]
+    else:
+        hidden = activation(project(x, weights.gate))  # [pos, d_ff]
+        hidden *= project(x, weights.up)
+    return project(hidden, weights.down)
+
+
+def logits(
+    facts: Facts, head: HeadWeights, final: Float32, positions: Sequence[int] | None = None
+) -> Float32:
+    """What the language head predicts at some positions (None: all): [position, vocabulary]."""
+    x = final if positions is None else final[list(positions)]  # [position, d_model]
+    parts = head.parts
+    if parts.project is not None:
+        x = project(x, parts.project)
+        if facts.head_activation is not None:
+            x = ACTIVATIONS[facts.head_activation](x)
+    x = normalise(x, parts.norm, facts) * np.float32(facts.head_scale)
+    out = np.empty((len(x), head.count), dtype=np.float32)
+    for start in range(0, head.count, _VOCABULARY_BLOCK):
+        block = head.rows(start, min(start + _VOCABULARY_BLOCK, head.count))  # [rows, d_embed]
+        np.matmul(x, block.T, out=out[:, start : start + len(block)])
+    if parts.bias is not None:
+        out += parts.bias.reshape(-1)
+    if facts.head_softcap is not None:
+        out = np.tanh(out / np.float32(facts.head_softcap)) * np.float32(facts.head_softcap)
+    return out
+
+
+def project(x: Float32, linear: Linear[Float32]) -> Float32:
+    """[pos, in] -> [pos, out]"""
+    out: Float32 = x @ linear.weight
+    if linear.bias is not None:
+        out += linear.bias
+    return out
+
+
+def normalise(x: Float32, norm: Norm[Float32] | None, facts: Facts) -> Float32:
+    """[..., d]: LayerNorm (Ba et al. 2016) or RMSNorm over the last axis; None changes nothing."""
+    if norm is None:
+        return x
+    if facts.norm == "layer":
+        x = x - x.mean(axis=-1, keepdims=True)
+    size = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
+    out: Float32 = x / np.sqrt(size + np.float32(facts.epsilon))
+    if norm.gain is not None:
+        out *= norm.gain
+    if norm.bias is not None:
+        out += norm.bias
+    return out
+
+
+def split_heads(x: Float32, heads: int) -> Float32:
+    """[pos, head * d_head] -> [head, pos, d_head]"""
+    return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
