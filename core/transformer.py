@@ -242,6 +242,9 @@ def embed_tokens(
     if parts.positions is not None:
         pos_embed = parts.positions[position_rows(facts, ids, blocked)]  # [pos, d_embed]
         x = x + pos_embed
+    elif facts.sinusoids:
+        pos_embed = sinusoids(len(ids), x.shape[-1])  # [pos, d_embed]
+        x = x + pos_embed
     if parts.types is not None:
         x = x + parts.types[0]  # one sentence: all tokens are of type 0
     x = normalise(x, parts.norm, facts)
@@ -265,6 +268,13 @@ def position_rows(facts: Facts, ids: Sequence[int], blocked: frozenset[int]) -> 
         rows.append(offset - 1 if pad else offset + seen)
         seen += not pad
     return rows
+
+
+def sinusoids(count: int, width: int) -> Float32:
+    """[pos, width]: sines in the first half, cosines in the second (Vaswani et al. 2017, 3.5)."""
+    rates = 10000.0 ** -(np.arange(0, width, 2) / width)  # [width / 2]
+    angles = np.arange(count)[:, None] * rates
+    return np.concatenate([np.sin(angles), np.cos(angles)[:, : width // 2]], axis=1, dtype=np.float32)
 
 
 def rotation(count: int, rotary: Rotary | None) -> tuple[Float32, Float32] | None:

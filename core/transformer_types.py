@@ -94,6 +94,8 @@ class Facts:
         ``plain``, ``unpadded-id`` or ``unpadded-mask``, see `core.transformer.position_rows`.
     position_offset : int
         Row of the position table that the first token takes.
+    sinusoids : bool
+        Positions are sines, then cosines, of a formula, not of a table.
     pad_id : int, optional
         Id of padding, for ``unpadded-id``.
     head_activation : str, optional
@@ -121,6 +123,7 @@ class Facts:
     embedding_scale: float = 1.0
     position_rule: str = "plain"
     position_offset: int = 0
+    sinusoids: bool = False
     pad_id: int | None = None
     head_activation: str | None = None
     head_scale: float = 1.0

@@ -49,7 +49,8 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
 
 
 def _facts(config: Config, generation: str) -> Facts:
-    facts = gated_facts(config, activation="gelu_pytorch_tanh")
+    kind = "full_attention" if generation == "gemma3_text" else None
+    facts = gated_facts(config, "gelu_pytorch_tanh", kind)
     if facts.activation == "gelu":  # as the first files said; the model was always trained so
         facts = replace(facts, activation="gelu_pytorch_tanh")
     facts = replace(facts, embedding_scale=math.sqrt(facts.d_model))

@@ -43,8 +43,11 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
     return gated_model("Llama", config, names, prefix, facts, blocks, tied=False)
 
 
-def gated_facts(config: Config, activation: str = "silu", base: float = 10000.0) -> Facts:
-    """Facts of Llama, and of those that took over its configuration."""
+def gated_facts(config: Config, activation: str = "silu", kind: str | None = None) -> Facts:
+    """Facts of Llama, and of those that took over its configuration.
+
+    `kind` is the kind of layer whose rotation they get, where a model has several.
+    """
     d_model = config.size("hidden_size")
     heads = config.size("num_attention_heads")
     kv_heads = config.size("num_key_value_heads", default=heads)
@@ -55,7 +58,7 @@ def gated_facts(config: Config, activation: str = "silu", base: float = 10000.0)
         d_head = d_model // heads
         if d_model % heads:
             raise config.refusal("num_attention_heads", heads)
-    layer = LayerFacts(scale=d_head**-0.5, rotary=read_rope(config, d_head, base))
+    layer = LayerFacts(scale=d_head**-0.5, rotary=read_rope(config, d_head, kind=kind))
     return Facts(
         heads=heads,
         kv_heads=kv_heads,

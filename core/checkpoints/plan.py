@@ -35,6 +35,7 @@ _VITAL = re.compile(
 _IDLE = re.compile(
     r"(^|\.)(position_ids|rotary_emb\.inv_freq|rotary_pos_emb\.inv_freq)$"
     r"|(^|\.)(h|layers)\.\d+\.(attn|attention)\.(bias|masked_bias)$"
+    r"|(^|\.)shared\.weight$"
     r"|(^|\.)(pooler|classifier|score|qa_outputs|pre_classifier|sop_classifier|cls|predictions"
     r"|lm_head|vocab_\w+|generator_\w+|discriminator_\w+|classification_head)\."
 )
@@ -128,7 +129,10 @@ def norm(name: str, size: int, bias: bool = True) -> Norm[Source]:
 def unembedding(
     config: Config, table: Source, own: str, names: Collection[str], tied: bool
 ) -> Source | None:
-    """The language head's rows: the embedding's where they are tied, else its own, if it has any.
+    """The language head's rows: its own where the file has any, else the embedding's if tied.
+
+    A file that has both and says that they are tied has the same twice, or else does not mean it;
+    transformers 5 unties them then.
 
     Parameters
     ----------
@@ -139,9 +143,10 @@ def unembedding(
     tied : bool
         The family's default.
     """
-    if config.flag("tie_word_embeddings", default=tied):
-        return table
-    return Source(own, table.shape) if own in names else None
+    tied = config.flag("tie_word_embeddings", default=tied)
+    if own in names:
+        return Source(own, table.shape)
+    return table if tied else None
 
 
 def causal_head(

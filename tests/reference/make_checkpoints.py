@@ -41,8 +41,12 @@ def build(case, seed):
     config._attn_implementation = "eager"
     model = getattr(transformers, case["model"])(config).eval()
     with torch.no_grad():
-        for name, weight in model.named_parameters():
+        for name, weight in [*model.named_parameters(), *model.named_buffers()]:
             noise = torch.randn(weight.shape)
+            if "final_logits_bias" in name:
+                weight.copy_(noise)
+            elif "rotary" in name or not weight.requires_grad:
+                continue  # buffers, and positions that follow from a formula
             if "norm" in name.lower() or ".ln_" in name or name.startswith("ln_"):
                 plain = 0 if name.endswith("bias") or "gemma" in case["config"].lower() else 1
                 weight.copy_(plain + 0.3 * noise)
@@ -59,6 +63,8 @@ def rounded(model, dtype, quantize):
     """Round every weight to what the file will hold, so that both sides compute with the same."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
+            if not weight.requires_grad:
+                continue
             if quantize is None:
                 weight.copy_(weight.to(dtype).float())
             else:
@@ -123,11 +129,13 @@ def state_of(model, case):
     """The tensors as the file has them: tied ones once, names as the case wants them."""
     state = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
     config = model.config
-    if getattr(config, "tie_word_embeddings", False):
+    if getattr(config, "tie_word_embeddings", False) and not case.get("twice"):
         for name in getattr(model, "_tied_weights_keys", None) or {}:
             state.pop(name, None)
     renamed = {}
     for name, weight in state.items():
+        if any(name.endswith(end) for end in case.get("drop", ())):
+            continue
         for old, new in case.get("rename", ()):
             name = name.replace(old, new)
         renamed[name] = weight
