@@ -215,11 +215,7 @@ def open_model(path: str | Path) -> Model:
     if path.is_dir():
         return _open_folder(path)
     if path.suffix.lower() == ".gguf" and path.exists():
-        from core.checkpoints.gguf import open_gguf
-
-        config, tensors, tokenizer = open_gguf(path)
-        plan = _checked_plan(config, tensors)
-        return Model(path, plan, tensors, open_vocabulary(tokenizer, path, reading(plan).facts))
+        return _open_gguf(path)
     reason = (
         _("{path} is no model's folder and no .gguf file")
         if path.exists()
@@ -245,6 +241,17 @@ def _open_folder(folder: Path) -> Model:
         source = inside(folder, "tokenizer.json")
         tokenizer = open_vocabulary(source, source, reading(plan).facts)
     return Model(folder, plan, tensors, tokenizer)
+
+
+def _open_gguf(path: Path) -> Model:
+    from core.checkpoints.gguf import open_gguf
+    from core.checkpoints.gguf_tokenizer import build_tokenizer
+
+    config, tensors, file = open_gguf(path)
+    plan = _checked_plan(config, tensors)
+    beside = path.with_name("tokenizer.json")
+    source = beside if beside.exists() else build_tokenizer(file.metadata, path)
+    return Model(path, plan, tensors, open_vocabulary(source, path, reading(plan).facts))
 
 
 def reading(plan: ModelPlan) -> StackPlan:

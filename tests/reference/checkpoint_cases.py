@@ -27,6 +27,11 @@ T5 = {
     "num_decoder_layers": 3, "num_heads": 3, "relative_attention_num_buckets": 8,
     "relative_attention_max_distance": 10,
 }  # fmt: skip
+GGUF = {
+    "vocab_size": 37, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "head_dim": 8,
+}  # fmt: skip
 LLAMA3 = {
     "rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
     "high_freq_factor": 4.0, "original_max_position_embeddings": 16,
@@ -168,4 +173,26 @@ CASES = {
         "max_position_embeddings": 64, "original_max_position_embeddings": 16,
         "rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0,
         "short_factor": [1.1, 1.3, 2.0], "long_factor": [2.0, 3.0, 4.0]}}, LONG),
+    "gguf-llama": case("Llama", "ForCausalLM", GGUF | {"rope_parameters": LLAMA3}, LONG,
+        gguf=["F32", "F16", "BF16"], architecture="llama"),
+    "gguf-llama-tied": case("Llama", "ForCausalLM", GGUF | {"head_dim": 16,
+        "tie_word_embeddings": True, "num_key_value_heads": 4, "attention_bias": True}, LONG,
+        gguf=["Q8_0", "Q4_0", "Q4_1"], architecture="llama"),
+    "gguf-qwen2": case("Qwen2", "ForCausalLM", GGUF, LONG, gguf=["Q8_0", "Q4_1"],
+        architecture="qwen2"),
+    "gguf-qwen2-linear": case("Qwen2", "ForCausalLM", GGUF | {"tie_word_embeddings": True,
+        "num_key_value_heads": 1, "rope_parameters": {"rope_type": "linear", "factor": 4.0,
+        "rope_theta": 1000.0}}, LONG, gguf=["F16", "Q4_0"], architecture="qwen2"),
+    "gguf-qwen3": case("Qwen3", "ForCausalLM", GGUF | {"head_dim": 16}, LONG, gguf=["Q8_0"],
+        architecture="qwen3"),
+    "gguf-gemma": case("Gemma", "ForCausalLM", GGUF | {"head_dim": 24}, LONG, gguf=["Q8_0", "F16"],
+        architecture="gemma"),
+    "gguf-gemma-one": case("Gemma", "ForCausalLM", GGUF | {"num_key_value_heads": 1,
+        "num_hidden_layers": 3}, LONG, layers=3, gguf=["F32", "BF16"], architecture="gemma"),
+    "gguf-gemma2": case("Gemma2", "ForCausalLM", GGUF | {"sliding_window": 4, "head_dim": 16,
+        "query_pre_attn_scalar": 16, "attn_logit_softcapping": 4.0,
+        "final_logit_softcapping": 3.0}, LONG, gguf=["Q8_0"], architecture="gemma2"),
+    "gguf-gemma3": case("Gemma3Text", "ForCausalLM", GGUF | {"sliding_window": 4,
+        "query_pre_attn_scalar": 8, "num_hidden_layers": 7}, LONG, layers=7, gguf=["F16", "Q8_0"],
+        architecture="gemma3"),
 }  # fmt: skip

@@ -68,7 +68,7 @@ def rounded(model, dtype, quantize):
             if quantize is None:
                 weight.copy_(weight.to(dtype).float())
             else:
-                weight.copy_(torch.from_numpy(quantize(name, weight.numpy())))
+                weight.copy_(torch.from_numpy(quantize(name, weight.numpy().copy())))
 
 
 def run(model, case):
