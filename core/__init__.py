@@ -18,6 +18,7 @@ _HOMES = {
     "LayerTrace": "core.types",
     "Learning": "core.types",
     "Mask": "core.types",
+    "Model": "core.checkpoints.model",
     "ModelSpec": "core.types",
     "Request": "core.types",
     "Switches": "core.types",
@@ -26,6 +27,7 @@ _HOMES = {
     "Trace": "core.types",
     "Wish": "core.types",
     "label": "core.text",
+    "open_model": "core.checkpoints.model",
     "run": "core.runner",
 }
 

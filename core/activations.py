@@ -27,7 +27,7 @@ def relu(x: Float32) -> Float32:
 
 
 def silu(x: Float32) -> Float32:
-    """x · σ(x)"""
+    """X · σ(x)"""
     return _sigmoid_product(x, x)
 
 
@@ -37,22 +37,24 @@ def gelu_tanh(x: Float32) -> Float32:
 
 
 def gelu(x: Float32) -> Float32:
-    """x · Φ(x) = x/2 · (1 + erf(x / √2)), not its approximation by tanh."""
+    """X · Φ(x) = x/2 · (1 + erf(x / √2)), not its approximation by tanh."""
     size = np.abs(x) * _ROOT_HALF
     t = 1 / (1 + _ERF_P * size)
-    tail = t * _ERF[0]
+    tail: Float32 = t * _ERF[0]
     for coefficient in _ERF[1:]:
         tail += coefficient
         tail *= t
     tail *= np.exp(-size * size)  # 1 - erf(size) = 2 · (1 - Φ(|x|))
     tail *= np.float32(0.5) * np.abs(x)
-    return np.maximum(x, 0) - tail
+    out: Float32 = np.maximum(x, 0) - tail
+    return out
 
 
 def _sigmoid_product(x: Float32, y: Float32) -> Float32:
-    """x / (1 + exp(-y)); where exp overflows the result is 0, as it should be."""
+    """X / (1 + exp(-y)); where exp overflows the result is 0, as it should be."""
     with np.errstate(over="ignore"):
-        return x / (1 + np.exp(-y))
+        out: Float32 = x / (1 + np.exp(-y))
+    return out
 
 
 def _in_blocks(formula: Activation) -> Activation:

@@ -142,8 +142,11 @@ def _stack(
 
 
 def _block(at: str, size: int, d_ff: int, cross: bool, pre: bool) -> BlockWeights[Source]:
-    def around(name: str) -> dict[str, Norm[Source]]:
-        return {"before" if pre else "at_sum": norm(f"{at}{name}", size)}
+    def before(name: str) -> Norm[Source] | None:
+        return norm(f"{at}{name}", size) if pre else None
+
+    def at_sum(name: str) -> Norm[Source] | None:
+        return None if pre else norm(f"{at}{name}", size)
 
     def attention(name: str) -> AttentionWeights[Source]:
         return AttentionWeights(
@@ -151,7 +154,8 @@ def _block(at: str, size: int, d_ff: int, cross: bool, pre: bool) -> BlockWeight
             k=linear(f"{at}{name}.k_proj", size, size),
             v=linear(f"{at}{name}.v_proj", size, size),
             o=linear(f"{at}{name}.out_proj", size, size),
-            **around(f"{name}_layer_norm"),
+            before=before(f"{name}_layer_norm"),
+            at_sum=at_sum(f"{name}_layer_norm"),
         )
 
     return BlockWeights(
@@ -159,7 +163,8 @@ def _block(at: str, size: int, d_ff: int, cross: bool, pre: bool) -> BlockWeight
         MlpWeights(
             up=linear(f"{at}fc1", size, d_ff),
             down=linear(f"{at}fc2", d_ff, size),
-            **around("final_layer_norm"),
+            before=before("final_layer_norm"),
+            at_sum=at_sum("final_layer_norm"),
         ),
         attention("encoder_attn") if cross else None,
     )

@@ -26,6 +26,7 @@ from core.transformer_types import (
     MlpWeights,
 )
 
+
 def plan(config: Config, names: Collection[str]) -> ModelPlan:
     """Facts and sources of a BERT."""
     prefix = find_prefix(names, "embeddings.word_embeddings.weight", ("", "bert."))
@@ -66,9 +67,7 @@ def encoder_facts(config: Config, epsilon: float = 1e-12) -> Facts:
     )
 
 
-def encoder(
-    config: Config, facts: Facts, prefix: str, d_embed: int | None = None
-) -> StackPlan:
+def encoder(config: Config, facts: Facts, prefix: str, d_embed: int | None = None) -> StackPlan:
     """Sources of the stack; `d_embed` where the embedding is narrower than the layers."""
     width = d_embed or facts.d_model
     at = f"{prefix}embeddings."

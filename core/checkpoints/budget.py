@@ -64,7 +64,9 @@ def check_budget(
     free = free_bytes()
     if free is not None and needed + weights > free:
         raise BudgetError(
-            _("the model and {tokens:,} tokens need {needed:,.1f} GiB, {free:,.1f} are free").format(
+            _(
+                "the model and {tokens:,} tokens need {needed:,.1f} GiB, {free:,.1f} are free"
+            ).format(
                 tokens=sum(count for _facts, count in stacks),
                 needed=(needed + weights) / 2**30,
                 free=free / 2**30,

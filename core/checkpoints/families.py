@@ -7,8 +7,8 @@ from importlib import import_module
 from types import ModuleType
 
 from core.checkpoints.config import Config
-from core.checkpoints.plan import ModelPlan
 from core.checkpoints.plain import shown
+from core.checkpoints.plan import ModelPlan
 from core.errors import ModelError
 from core.language import _
 

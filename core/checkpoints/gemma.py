@@ -39,9 +39,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
             block = _with_norms_around(block, at, facts)
         if generation == "gemma3_text":
             block = with_head_norms(block, at, facts)
-        blocks.append(
-            BlockWeights(_raised_attention(block.attention), _raised_mlp(block.mlp))
-        )
+        blocks.append(BlockWeights(_raised_attention(block.attention), _raised_mlp(block.mlp)))
     family = _WORDS[generation]
     made = gated_model(family, config, names, prefix, facts, tuple(blocks), tied=True)
     assert made.decoder is not None  # noqa: S101 - gated_model makes one
@@ -102,9 +100,7 @@ def _two_rotations(config: Config, facts: Facts, kinds: list[str]) -> Facts:
     return replace(facts, layers=layers)
 
 
-def _with_norms_around(
-    block: BlockWeights[Source], at: str, facts: Facts
-) -> BlockWeights[Source]:
+def _with_norms_around(block: BlockWeights[Source], at: str, facts: Facts) -> BlockWeights[Source]:
     """Norms behind attention and MLP too; the one before the MLP has another name."""
 
     def around(name: str) -> Norm[Source]:
@@ -112,9 +108,7 @@ def _with_norms_around(
 
     return BlockWeights(
         replace(block.attention, after=around("post_attention")),
-        replace(
-            block.mlp, before=around("pre_feedforward"), after=around("post_feedforward")
-        ),
+        replace(block.mlp, before=around("pre_feedforward"), after=around("post_feedforward")),
     )
 
 
@@ -130,8 +124,13 @@ def _one_more(stored: Float32) -> Float32:
 
 
 def _raised_attention(weights: AttentionWeights[Source]) -> AttentionWeights[Source]:
-    names = ("q_norm", "k_norm", "before", "after")
-    return replace(weights, **{name: _raised(getattr(weights, name)) for name in names})
+    return replace(
+        weights,
+        q_norm=_raised(weights.q_norm),
+        k_norm=_raised(weights.k_norm),
+        before=_raised(weights.before),
+        after=_raised(weights.after),
+    )
 
 
 def _raised_mlp(weights: MlpWeights[Source]) -> MlpWeights[Source]:

@@ -23,7 +23,9 @@ from core.errors import ModelError
 from core.language import _
 from core.transformer_types import Float32
 
-_NUMBERS = dict(enumerate("B b H h I i f ? s a Q q d".split()))  # by the format's type numbers
+_NUMBERS = dict(
+    enumerate(["B", "b", "H", "h", "I", "i", "f", "?", "s", "a", "Q", "q", "d"])
+)  # by the format's type numbers
 _BOOL, _STRING, _ARRAY = 7, 8, 9
 _MOST_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
@@ -155,7 +157,9 @@ class _Walk:
             return [self.string() for _index in range(self.count(8))]
         code = _NUMBERS[inner]
         count = self.count(struct.calcsize("<" + code))
-        return list(struct.unpack(f"<{count}{code}", self.take(count * struct.calcsize("<" + code))))
+        return list(
+            struct.unpack(f"<{count}{code}", self.take(count * struct.calcsize("<" + code)))
+        )
 
     def damaged(self, what: str) -> ModelError:
         return ModelError(f"{shown(self.path)} {what}", _("download the file itself again"))

@@ -39,10 +39,10 @@ def build_tokenizer(metadata: dict[str, Any], path: Path) -> Tokenizer:
         raise _unknown(path, "tokenizer.ggml.model", kind)
     pieces, merges = _strings(metadata, "tokens", path), _strings(metadata, "merges", path)
     pre = metadata.get("tokenizer.ggml.pre", "default")
-    pairs = [tuple(merge.split(" ", 1)) for merge in merges]
     vocabulary = {piece: index for index, piece in enumerate(pieces)}
-    if any(len(pair) != 2 for pair in pairs) or len(vocabulary) < len(pieces):
+    if not all(" " in merge for merge in merges) or len(vocabulary) < len(pieces):
         raise _damaged(path, "merges")
+    pairs = [(left, right) for left, _space, right in (merge.partition(" ") for merge in merges)]
     try:
         made = Tokenizer(models.BPE(vocabulary, pairs, ignore_merges=pre == "llama-bpe"))
     except Exception as error:  # the library raises nothing narrower
@@ -75,9 +75,15 @@ def _add_special(made: Tokenizer, metadata: dict[str, Any], pieces: list[str]) -
         types = []
     named = list(zip(pieces, types, strict=False))
     made.add_special_tokens(
-        [AddedToken(piece, special=True, normalized=False) for piece, kind in named if kind == _CONTROL]
+        [
+            AddedToken(piece, special=True, normalized=False)
+            for piece, kind in named
+            if kind == _CONTROL
+        ]
     )
-    made.add_tokens([AddedToken(piece, normalized=False) for piece, kind in named if kind == _TYPED])
+    made.add_tokens(
+        [AddedToken(piece, normalized=False) for piece, kind in named if kind == _TYPED]
+    )
 
 
 def _post_processor(

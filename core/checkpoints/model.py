@@ -151,10 +151,7 @@ class Model:
         encoder, decoder = self._plan.encoder, self._plan.decoder
         if not ids:
             raise SettingError(_("there are no tokens"), _("give at least one"))
-        if encoder is None:
-            given = [(decoder, ids)]
-        else:
-            given = [(encoder, ids), (decoder, target)]
+        given = [(decoder, ids)] if encoder is None else [(encoder, ids), (decoder, target)]
         stacks = [(stack, tokens) for stack, tokens in given if stack is not None and tokens]
         for stack, tokens in stacks:
             check_ids(stack.facts, tokens)

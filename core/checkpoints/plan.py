@@ -76,7 +76,7 @@ class HeadPlan:
     """The language head: its unembedding, and what stands before and behind that."""
 
     table: Source
-    parts: HeadParts[Source] = HeadParts()
+    parts: HeadParts[Source]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -154,7 +154,7 @@ def causal_head(
 ) -> HeadPlan | None:
     """The head of a decoder, nothing but an unembedding."""
     rows = unembedding(config, table, own, names, tied)
-    return None if rows is None else HeadPlan(rows)
+    return None if rows is None else HeadPlan(rows, HeadParts())
 
 
 def masked_head(

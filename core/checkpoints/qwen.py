@@ -34,9 +34,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
     return gated_model(family, config, names, prefix, facts, tuple(blocks), tied=False)
 
 
-def with_head_norms(
-    block: BlockWeights[Source], at: str, facts: Facts
-) -> BlockWeights[Source]:
+def with_head_norms(block: BlockWeights[Source], at: str, facts: Facts) -> BlockWeights[Source]:
     """The layer with a norm for each head's q and k."""
     attention = replace(
         block.attention,

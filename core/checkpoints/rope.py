@@ -113,7 +113,7 @@ def _longrope_factor(rope: Config, config: Config) -> float:
 
 
 def _llama3(frequencies: Float32, rope: Config, config: Config) -> Float32:
-    """Long wavelengths stretched by `factor`, short ones kept, those between blended (Llama 3.1)."""
+    """Long wavelengths stretched by `factor`, short ones kept, the rest blended (Llama 3.1)."""
     factor = rope.number("factor", default=0)
     low = rope.number("low_freq_factor", default=0)
     high = rope.number("high_freq_factor", default=0)

@@ -69,7 +69,7 @@ class SafetensorsFile:
         return {name: shape for name, (_, shape, _, _) in self._places.items()}
 
     def is_view(self, name: str) -> bool:
-        """Whether `read` gives the file's own bytes, so that a tensor takes no memory of its own."""
+        """Whether `read` gives the file's own bytes, which take no memory of their own."""
         dtype, _, start, _ = self._places[name]
         return dtype == "F32" and (self._data + start) % 4 == 0
 

@@ -22,6 +22,7 @@ from core.transformer_types import (
     BlockWeights,
     EmbeddingParts,
     Facts,
+    HeadParts,
     LayerFacts,
     MlpWeights,
     RelativeBias,
@@ -52,7 +53,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
         prefix="",
         encoder=_stack("encoder", facts, d_ff, gated, names),
         decoder=decoder,
-        head=None if rows is None else HeadPlan(rows),
+        head=None if rows is None else HeadPlan(rows, HeadParts()),
         start_id=config.get("decoder_start_token_id", "pad_token_id", default=0),
     )
 
@@ -88,9 +89,7 @@ def _facts(config: Config) -> tuple[Facts, bool]:
     return facts, gated
 
 
-def _stack(
-    kind: str, facts: Facts, d_ff: int, gated: bool, names: Collection[str]
-) -> StackPlan:
+def _stack(kind: str, facts: Facts, d_ff: int, gated: bool, names: Collection[str]) -> StackPlan:
     assert facts.relative is not None  # noqa: S101 - _facts sets it
     bias = f"{kind}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
     table = first_of(names, f"{kind}.embed_tokens.weight", "shared.weight")

@@ -59,8 +59,8 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:
     highest = max(ids.values(), default=0) + 1
     if rows > max(highest * _SPARE_PART, highest + _SPARE_ROWS):
         raise ModelError(
-            _("{path}: the tokenizer knows {known:,} tokens, the embedding has {rows:,} rows").format(
-                path=shown(path), known=highest, rows=rows
-            ),
+            _(
+                "{path}: the tokenizer knows {known:,} tokens, the embedding has {rows:,} rows"
+            ).format(path=shown(path), known=highest, rows=rows),
             _("the tokenizer and the weights belong to different models"),
         )

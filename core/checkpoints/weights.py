@@ -70,7 +70,9 @@ class Weights:
             return
         where = _("the embedding") if index is None else _("layer {index}").format(index=index)
         parts = self._plan.embedding if index is None else self._plan.blocks[index]
-        broken = [s.name for s in sources(parts) if not np.isfinite(self._tensors.read(s.name)).all()]
+        broken = [
+            s.name for s in sources(parts) if not np.isfinite(self._tensors.read(s.name)).all()
+        ]
         if index is None and not broken:
             broken = [self._plan.table.name]
         if broken:

@@ -46,8 +46,10 @@ def compare(name):
     kept = [i for i in range(len(ids)) if i not in pads]
     if run.encoder and run.decoder:
         every = list(range(len(expected["target"])))
-        found = {f"encoder {k}": v for k, v in errors(run.encoder, expected, "encoder", kept).items()}
-        found |= {k: v for k, v in errors(run.decoder, expected, "decoder", every).items()}
+        found = {
+            f"encoder {k}": v for k, v in errors(run.encoder, expected, "encoder", kept).items()
+        }
+        found |= errors(run.decoder, expected, "decoder", every)
         cross = np.stack([block.cross.pattern for block in run.decoder.blocks])
         found["cross"] = float(np.abs(cross - expected["cross_attentions"]).max())
         kept = every

@@ -207,9 +207,7 @@ def make(name, case, seed):
     for kind in (k for k in found if k.endswith("attentions")):
         np.testing.assert_allclose(found[kind].sum(-1), 1, atol=1e-5)
     facts = {"ids": case["ids"], "pads": case.get("pads", [])}
-    np.savez_compressed(
-        folder / "expected.npz", **facts, target=case.get("target", []), **found
-    )
+    np.savez_compressed(folder / "expected.npz", **facts, target=case.get("target", []), **found)
     if "gguf" in case:
         write_gguf(folder / "model.gguf", model, case)
     else:
