@@ -39,8 +39,8 @@ def gelu_tanh(x: Float32) -> Float32:
 def gelu(x: Float32) -> Float32:
     """X · Φ(x) = x/2 · (1 + erf(x / √2)), not its approximation by tanh."""
     size = np.abs(x) * _ROOT_HALF
-    t = 1 / (1 + _ERF_P * size)
-    tail: Float32 = t * _ERF[0]
+    t: Float32 = np.float32(1) / (np.float32(1) + _ERF_P * size)
+    tail = t * _ERF[0]
     for coefficient in _ERF[1:]:
         tail += coefficient
         tail *= t

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.activations import ACTIVATIONS
+from core.parallel import each
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.transformer_types import (
     AttentionTrace,
@@ -175,42 +176,56 @@ def attend(
     if shared > 1:
         k, v = np.repeat(k, shared, axis=0), np.repeat(v, shared, axis=0)  # [head, key, d_head]
 
-    dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
-    attn_scores = np.multiply(dot, np.float32(layer.scale), out=None if keep_dot else dot)
-    if facts.softcap is not None:
-        attn_scores /= np.float32(facts.softcap)
-        np.tanh(attn_scores, out=attn_scores)
-        attn_scores *= np.float32(facts.softcap)
-    if bias is not None:
-        attn_scores += bias
-    pattern = softmax(attn_scores, mask)  # [head, query, key]
-    z = pattern @ v  # [head, query, d_head]
+    shape = (facts.heads, len(x), len(source))
+    dot = np.empty(shape, np.float32) if keep_dot else None  # [head, query, key]
+    attn_scores, pattern = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    z = np.empty((facts.heads, len(x), facts.d_head), np.float32)  # [head, query, d_head]
+    barred = None if mask is None or mask.all() else barrier(mask)
+
+    def some_heads(some: slice) -> None:
+        for head in range(*some.indices(facts.heads)):  # one fits into a processor's cache
+            scores = attn_scores[head]  # [query, key]
+            if dot is not None:
+                np.matmul(q[head], k[head].T, out=dot[head])
+            np.matmul(q[head] * np.float32(layer.scale), k[head].T, out=scores)
+            if facts.softcap is not None:
+                scores /= np.float32(facts.softcap)
+                np.tanh(scores, out=scores)
+                scores *= np.float32(facts.softcap)
+            if bias is not None:
+                scores += bias[head]
+            softmax(scores, barred, out=pattern[head])
+            np.matmul(pattern[head], v[head], out=z[head])
+
+    each(some_heads, facts.heads, work=attn_scores.size * 2 * facts.d_head)
     merged = z.transpose(1, 0, 2).reshape(len(x), -1)  # [query, head * d_head]
     attn_out = normalise(project(merged, weights.o), weights.after, facts)  # [query, d_model]
-    return AttentionTrace(q, k, v, dot if keep_dot else None, attn_scores, pattern, z, attn_out)
+    return AttentionTrace(q, k, v, dot, attn_scores, pattern, z, attn_out)
 
 
-def softmax(scores: Float32, mask: BoolArray | None) -> Float32:
-    """[head, query, key], each row over its allowed keys; masked cells and empty rows are 0.
+def softmax(scores: Float32, barred: Float32 | None, out: Float32) -> None:
+    """[query, key], each row over its allowed keys; masked cells and empty rows are 0.
 
-    A head at a time, so that what is worked on stays in the processor's cache; the row's largest
-    allowed score is subtracted first. The −∞ that stands in for a masked cell is never kept.
+    The row's largest allowed score is subtracted first, so that nothing overflows. The −∞ that
+    stands in for a masked cell is in `barred`, see `barrier`, and never in the scores.
     """
-    weights = np.empty_like(scores)
-    barred = None if mask is None or mask.all() else np.where(mask, 0, -np.inf)
-    barred = None if barred is None else barred.astype(np.float32)
-    for head, out in zip(scores, weights, strict=True):
-        row = head if barred is None else np.add(head, barred, out=out)
-        top = row.max(axis=-1, keepdims=True)
-        if barred is not None:
-            top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
-        np.subtract(row, top, out=out)
-        np.exp(out, out=out)
-        total = out.sum(axis=-1, keepdims=True)
-        if barred is not None:
-            total[total == 0] = 1
-        out /= total
-    return weights
+    if barred is None:
+        np.subtract(scores, scores.max(axis=-1, keepdims=True), out=out)
+    else:
+        np.add(scores, barred, out=out)
+        top = out.max(axis=-1, keepdims=True)
+        top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
+        out -= top
+    np.exp(out, out=out)
+    total = out.sum(axis=-1, keepdims=True)
+    if barred is not None:
+        total[total == 0] = 1
+    out /= total
+
+
+def barrier(mask: BoolArray) -> Float32:
+    """[query, key]: 0 where a key may be attended to, −∞ where not."""
+    return np.where(mask, np.float32(0), np.float32(-np.inf))
 
 
 def build_mask(
@@ -254,11 +269,10 @@ def embed_tokens(
 
 def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:
     """[pos, d_model]: act(x · up) · down, or (act(x · gate) × (x · up)) · down."""
-    activation = ACTIVATIONS[facts.activation]
     if weights.gate is None:
-        hidden = activation(project(x, weights.up))  # [pos, d_ff]
+        hidden = project(x, weights.up, facts.activation)  # [pos, d_ff]
     else:
-        hidden = activation(project(x, weights.gate))  # [pos, d_ff]
+        hidden = project(x, weights.gate, facts.activation)  # [pos, d_ff]
         hidden *= project(x, weights.up)
     return project(hidden, weights.down)
 
@@ -270,9 +284,7 @@ def logits(
     x = final if positions is None else final[list(positions)]  # [position, d_model]
     parts = head.parts
     if parts.project is not None:
-        x = project(x, parts.project)
-        if facts.head_activation is not None:
-            x = ACTIVATIONS[facts.head_activation](x)
+        x = project(x, parts.project, facts.head_activation)
     x = normalise(x, parts.norm, facts) * np.float32(facts.head_scale)
     out = np.empty((len(x), head.count), dtype=np.float32)
     for start in range(0, head.count, _VOCABULARY_BLOCK):
@@ -285,11 +297,20 @@ def logits(
     return out
 
 
-def project(x: Float32, linear: Linear[Float32]) -> Float32:
-    """[pos, in] -> [pos, out]"""
-    out: Float32 = x @ linear.weight
-    if linear.bias is not None:
-        out += linear.bias
+def project(x: Float32, linear: Linear[Float32], activation: str | None = None) -> Float32:
+    """[pos, in] -> [pos, out], and the activation of it where one is named."""
+    weight, bias = linear.weight, linear.bias
+    out = np.empty((len(x), weight.shape[1]), np.float32)
+
+    def some_columns(some: slice) -> None:
+        part = out[:, some]
+        np.matmul(x, weight[:, some], out=part)
+        if bias is not None:
+            part += bias[some]
+        if activation is not None:
+            part[...] = ACTIVATIONS[activation](part)
+
+    each(some_columns, weight.shape[1], work=len(x) * weight.size)
     return out
 
 
