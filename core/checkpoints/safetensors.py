@@ -145,7 +145,8 @@ def _place(path: Path, name: str, entry: Any) -> Place:
     """One tensor's dtype, shape and place, if they fit together."""
     try:
         dtype, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-        sound = isinstance(shape, list) and all(map(whole, [*shape, start, end]))
+        sound = isinstance(dtype, str) and isinstance(shape, list)
+        sound = sound and all(map(whole, [*shape, start, end]))
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:

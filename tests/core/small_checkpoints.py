@@ -1,0 +1,68 @@
+"""Files of checkpoints made by hand, right and wrong, and copies of the reference's to break."""
+
+import json
+import shutil
+import struct
+from pathlib import Path
+
+import numpy as np
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "checkpoints"
+
+
+def safetensors_bytes(tensors, header=None, rest=b""):
+    """A file of ``{name: (dtype, shape, bytes)}``; `header` replaces entries, `rest` is appended."""
+    entries, data = {}, b""
+    for name, (dtype, shape, stored) in tensors.items():
+        entries[name] = {
+            "dtype": dtype,
+            "shape": list(shape),
+            "data_offsets": [len(data), len(data) + len(stored)],
+        }
+        data += stored
+    text = json.dumps(entries | (header or {})).encode()
+    return struct.pack("<Q", len(text)) + text + data + rest
+
+
+def f32(values):
+    """An F32 tensor for `safetensors_bytes`."""
+    array = np.ascontiguousarray(values, dtype="<f4")
+    return "F32", array.shape, array.tobytes()
+
+
+def copied(name, tmp_path):
+    """A reference checkpoint that a test may break."""
+    folder = tmp_path / name
+    shutil.copytree(REFERENCE / name, folder)
+    return folder
+
+
+def edit_config(folder, **settings):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | settings))
+
+
+def read_tensors(path):
+    """``{name: (dtype, shape, bytes)}`` of a file, without any reader of the project."""
+    raw = path.read_bytes()
+    length = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(raw[8 : 8 + length])
+    header.pop("__metadata__", None)
+    return {
+        name: (
+            entry["dtype"],
+            entry["shape"],
+            raw[8 + length :][slice(*entry["data_offsets"])],
+        )
+        for name, entry in header.items()
+    }
+
+
+def edit_tensors(folder, **changes):
+    """Replace or (None) drop tensors of a checkpoint; ``__`` in a name stands for a dot."""
+    path = folder / "model.safetensors"
+    tensors = read_tensors(path)
+    for name, tensor in changes.items():
+        tensors[name.replace("__", ".")] = tensor
+    kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    path.write_bytes(safetensors_bytes(kept))

@@ -1,0 +1,445 @@
+"""What is refused when a model is opened or run, each in one sentence, before anything is drawn."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from core.checkpoints import budget, weights
+from core.checkpoints.model import open_model
+from core.errors import AttnError, BudgetError, ModelError, SettingError, TokenizerError
+from tests.core.small_checkpoints import (
+    copied,
+    edit_config,
+    edit_tensors,
+    f32,
+    read_tensors,
+    safetensors_bytes,
+)
+from tests.core.small_tokenizers import bert_tokenizer, word_level_tokenizer
+
+IDS = [5, 17, 3, 29, 11]
+
+
+def refused(path, kind=ModelError):
+    with pytest.raises(kind) as caught:
+        open_model(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+@pytest.fixture
+def bert(tmp_path):
+    return copied("bert-plain", tmp_path)
+
+
+@pytest.fixture
+def llama(tmp_path):
+    return copied("llama-shards", tmp_path)
+
+
+def test_not_a_model(tmp_path):
+    """A path that is none, an empty folder, a file of another kind."""
+    assert "does not exist" in refused(tmp_path / "none")
+    assert "no config.json" in refused(tmp_path)
+    (tmp_path / "a.txt").write_text("x")
+    assert "no model's folder and no .gguf file" in refused(tmp_path / "a.txt")
+
+
+def test_folder_without_weights(bert):
+    (bert / "model.safetensors").unlink()
+    assert "has no model.safetensors" in refused(bert)
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "model.pth"])
+def test_pickle_is_refused_with_the_way_to_convert(bert, name):
+    """A pickle runs code when it is read: it is never read."""
+    (bert / "model.safetensors").rename(bert / name)
+    message = refused(bert)
+    assert name in message
+    assert "save_pretrained" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [("", "no JSON"), ("{", "no JSON"), ("[1]", "no JSON object"), ("\ufeff{}", "model_type"),
+     ("version https://git-lfs.github.com/spec/v1", "no JSON"), ("[" * 100000, "no JSON")],
+)  # fmt: skip
+def test_config_that_is_none(bert, content, what):
+    """X11: cut off, something else; a byte order mark is read over."""
+    (bert / "config.json").write_text(content)
+    assert what in refused(bert)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_name_that_leaves_the_folder_by_a_link(bert, tmp_path, name):
+    """X04: a link out of the folder is not followed."""
+    (bert / name).rename(tmp_path / name)
+    (bert / name).symlink_to(tmp_path / name)
+    assert "outside itself" in refused(bert)
+
+
+def test_the_hubs_cache_has_links_that_may_be_followed(bert, tmp_path):
+    """The hub's own cache keeps files in blobs and links to them from snapshots."""
+    snapshot = tmp_path / "models--x" / "snapshots" / "0123"
+    blobs = tmp_path / "models--x" / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    for path in list(bert.iterdir()):
+        path.rename(blobs / path.name)
+        (snapshot / path.name).symlink_to(blobs / path.name)
+    assert open_model(snapshot).family == "BERT"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../model-00001-of-00002.safetensors", "/etc/passwd", "sub/model.safetensors", "..", "",
+     "a\\b.safetensors", "\x1b[2J"],
+)  # fmt: skip
+def test_shard_whose_name_leaves_the_folder(llama, name):
+    """X04: an index names plain files of its own folder."""
+    path = llama / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    first = next(iter(index["weight_map"]))
+    index["weight_map"][first] = name
+    path.write_text(json.dumps(index))
+    message = refused(llama)
+    assert "outside itself" in message or "lacks a file" in message
+    assert "\x1b" not in message
+
+
+def test_missing_shards_are_listed_together(llama):
+    """C13: all of them in one message, and no shard is opened alone."""
+    shutil.rmtree(llama / "x", ignore_errors=True)
+    for name in ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"):
+        (llama / name).unlink()
+    message = refused(llama)
+    assert "lacks 2 files" in message
+    assert "00001" in message
+    assert "00002" in message
+
+
+def test_tensor_that_is_not_in_its_shard(llama):
+    """C13: the index says where, and it is not there."""
+    path = llama / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    name = next(n for n, f in index["weight_map"].items() if "00001" in f)
+    index["weight_map"][name] = "model-00002-of-00002.safetensors"
+    path.write_text(json.dumps(index))
+    assert f"tensor {name} is not in model-00002" in refused(llama)
+
+
+def test_index_without_a_map(llama):
+    (llama / "model.safetensors.index.json").write_text("{}")
+    assert "no weight_map" in refused(llama)
+
+
+def test_missing_tensors_are_named(bert):
+    edit_tensors(bert, encoder__layer__1__output__dense__weight=None)
+    assert "lack a tensor: encoder.layer.1.output.dense.weight" in refused(bert)
+
+
+def test_tensor_of_another_shape(bert):
+    edit_tensors(bert, encoder__layer__1__output__dense__bias=f32(np.zeros(23)))
+    message = refused(bert)
+    assert "encoder.layer.1.output.dense.bias has the shape [23]" in message
+    assert "[24]" in message
+
+
+def test_weights_of_another_model(bert, llama):
+    shutil.copy(llama / "config.json", bert / "config.json")
+    assert "different models" in refused(bert)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["encoder__layer__3__output__dense__weight", "encoder__layer__1__attention__q_norm__weight",
+     "embeddings__position_projection__weight", "encoder__layer__0__lora_A__weight"],
+)  # fmt: skip
+def test_tensor_that_nothing_reads(bert, name):
+    """What the file has and the pass does not use would make a plausible, wrong picture."""
+    edit_tensors(bert, **{name: f32(np.zeros(4))})
+    assert "has no use for a tensor" in refused(bert)
+
+
+@pytest.mark.parametrize(
+    "name", ["pooler__dense__weight", "classifier__weight", "embeddings__position_ids"]
+)
+def test_heads_and_old_buffers_may_be_left_over(bert, name):
+    edit_tensors(bert, **{name: f32(np.zeros(4))})
+    assert open_model(bert).family == "BERT"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model_type": "xlnet"},
+        {"model_type": None},
+        {"model_type": ["bert"]},
+        {"position_embedding_type": "relative_key"},
+        {"is_decoder": True},
+        {"hidden_act": "mish"},
+        {"quantization_config": {"bits": 4}},
+        {"alibi": True},
+        {"attention_sink": 4},
+        {"num_attention_heads": 5},
+        {"num_attention_heads": 0},
+        {"num_attention_heads": "4"},
+        {"num_hidden_layers": 2.5},
+        {"num_hidden_layers": True},
+        {"hidden_size": -24},
+        {"hidden_size": None},
+        {"layer_norm_eps": "1e-12"},
+        {"layer_norm_eps": float("nan")},
+        {"pruned_heads": {"0": [1]}},
+    ],
+)
+def test_setting_that_is_not_known(bert, settings):
+    """A family, a scale, a mask that nothing here computes is refused by its name (N09)."""
+    edit_config(bert, **settings)
+    assert next(iter(settings)) in refused(bert)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}},
+        {"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}},
+        {"rope_parameters": {"rope_type": "default", "mscale": 1.0}},
+        {"rope_parameters": None, "rope_scaling": {"type": "ntk", "factor": 2.0}},
+        {"rope_parameters": {"rope_type": "linear"}},
+        {"rope_parameters": {"rope_type": "linear", "factor": -1}},
+        {"rope_parameters": {"partial_rotary_factor": 1.5}},
+        {"rope_parameters": "llama3"},
+        {"num_key_value_heads": 5},
+        {"sliding_window": 4},
+        {"attn_logit_softcapping": 50.0},
+        {"attention_multiplier": 0.5},
+        {"hidden_act": "gelu_10"},
+        {"layer_types": ["linear_attention", "full_attention"]},
+    ],
+)
+def test_setting_of_llama_that_is_not_known(llama, settings):
+    """C18: an unknown scaling of rotary positions is refused, not left out."""
+    edit_config(llama, **settings)
+    message = refused(llama)
+    assert any(part in message for part in ("rope_", "partial_rotary", "factor", *settings))
+
+
+def test_harmless_settings_are_no_reason_to_refuse(bert):
+    edit_config(
+        bert,
+        attention_probs_dropout_prob=0.3,
+        classifier_dropout=None,
+        gradient_checkpointing=True,
+        id2label={"0": "window"},
+        output_attentions=True,
+        pad_token_id=3,
+        _attn_implementation="sdpa",
+        torch_dtype="float16",
+        use_alibi=False,
+        rope_scaling=None,
+    )
+    assert open_model(bert).family == "BERT"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("encoder__layer__1__intermediate__dense__bias", "layer 1"),
+        ("encoder__layer__0__attention__self__query__bias", "layer 0"),
+        ("embeddings__LayerNorm__bias", "the embedding"),
+    ],
+)
+def test_weight_that_is_not_finite(bert, name, where, value):
+    """N08: the layer and the tensor are named, and nothing is drawn."""
+    size = 40 if "intermediate" in name else 24
+    broken = np.zeros(size)
+    broken[3] = value
+    edit_tensors(bert, **{name: f32(broken)})
+    with pytest.raises(ModelError) as caught:
+        open_model(bert).run(IDS)
+    assert caught.value.message.startswith(where)
+    assert name.replace("__", ".") in caught.value.message
+
+
+def test_numbers_that_overflow_name_the_layer(bert):
+    """Weights that are finite and too large: the layer is named."""
+    edit_tensors(bert, encoder__layer__2__output__dense__bias=f32(np.full(24, 3e38)))
+    with pytest.raises(ModelError, match="layer 2 are no longer finite"):
+        open_model(bert).run(IDS)
+
+
+@pytest.mark.parametrize("token", [-1, 37, 10**9])
+def test_id_without_a_row(bert, token):
+    """C14: −1 would read the last row in silence."""
+    with pytest.raises(SettingError, match="has no row"):
+        open_model(bert).run([5, token])
+
+
+def test_no_ids(bert):
+    with pytest.raises(SettingError, match="no tokens"):
+        open_model(bert).run([])
+
+
+def test_more_tokens_than_positions(bert):
+    with pytest.raises(SettingError, match="limit of 19"):
+        open_model(bert).run([5] * 20)
+
+
+def test_roberta_has_fewer_positions_than_rows(tmp_path):
+    """C10: the two rows before the first position are not for tokens."""
+    model = open_model(copied("roberta-head", tmp_path))
+    assert model.facts.limit == 7
+    with pytest.raises(SettingError, match="limit of 7"):
+        model.run([5] * 8)
+
+
+def test_model_without_a_tokenizer(bert):
+    with pytest.raises(ModelError, match=r"no tokenizer\.json"):
+        open_model(bert).tokenizer  # noqa: B018 - it is the access that raises
+
+
+def test_tokenizer_that_is_damaged(bert):
+    """T17: the library raises a plain Exception."""
+    (bert / "tokenizer.json").write_text('{"version": "1.0"')
+    assert "tokenizer" in refused(bert, TokenizerError)
+
+
+def vocabulary(count, folder):
+    made = word_level_tokenizer(" ".join(["[UNK]", *(f"w{i}" for i in range(count - 1))]))
+    made.save(str(folder / "tokenizer.json"))
+    return made
+
+
+def test_vocabulary_larger_than_the_embedding(bert):
+    """C14: the first token without a row is named when the model is opened."""
+    vocabulary(38, bert)
+    message = refused(bert)
+    assert "token w36 has the id 37" in message
+    vocabulary(37, bert)
+    assert open_model(bert).tokenizer.encode("w3 w4")[1].id == 5
+
+
+def test_special_token_beyond_the_embedding_that_no_text_makes(bert):
+    """Gemma 3's picture token has no row in its text models, and needs none."""
+    made = vocabulary(37, bert)
+    made.add_special_tokens(["<picture>"])
+    made.save(str(bert / "tokenizer.json"))
+    tokens = open_model(bert).tokenizer.encode("w1 <picture>")
+    assert max(token.id for token in tokens) < 37
+    made.add_tokens(["plain"])
+    made.save(str(bert / "tokenizer.json"))
+    assert "token plain has the id 38" in refused(bert)
+
+
+def test_tokenizer_of_a_smaller_model(bert):
+    """A tokenizer that leaves most rows unused belongs to something else."""
+    rows = np.zeros((5000, 24))
+    edit_tensors(bert, embeddings__word_embeddings__weight=f32(rows))
+    edit_config(bert, vocab_size=5000)
+    vocabulary(37, bert)
+    assert "knows 37 tokens, the embedding has 5,000 rows" in refused(bert)
+
+
+def test_long_text_is_cut_at_the_limit_and_said_so(bert):
+    """T18: [CLS] and [SEP] stay, and the notice has the numbers."""
+    bert_tokenizer().save(str(bert / "tokenizer.json"))
+    tokens = open_model(bert).tokenizer.encode("a b " * 20)
+    assert len(tokens) == 19
+    assert tokens[18].piece == "[SEP]"
+    assert tokens.notices == ("first 19 of 42 tokens",)
+    assert len(open_model(bert).run([token.id for token in tokens]).last.final) == 19
+
+
+def test_saved_padding_and_truncation_are_off(bert):
+    """T15: neither 128 columns of [PAD] nor a silent cut."""
+    made = bert_tokenizer()
+    made.enable_padding(length=12)
+    made.enable_truncation(4)
+    made.save(str(bert / "tokenizer.json"))
+    tokens = open_model(bert).tokenizer.encode("a b a b a")
+    assert len(tokens) == 7
+    assert not tokens.padding
+
+
+def test_typed_special_token_is_text(bert):
+    """T13: [SEP] that a person types is no control token."""
+    bert_tokenizer().save(str(bert / "tokenizer.json"))
+    tokens = open_model(bert).tokenizer.encode("a [SEP] b")
+    assert [token.special for token in tokens].count(True) == 2
+
+
+def test_budget_is_said_before_anything_is_allocated(bert, monkeypatch):
+    """T18: the arithmetic is in the message; no weight has been read."""
+    monkeypatch.setattr(budget, "BUDGET_BYTES", 1000)
+    model = open_model(bert)
+    monkeypatch.setattr(weights.Weights, "block", None)
+    with pytest.raises(BudgetError, match="5 tokens need"):
+        model.run(IDS)
+
+
+def test_memory_that_is_not_free(bert, monkeypatch):
+    monkeypatch.setattr(budget, "free_bytes", lambda: 1000)
+    with pytest.raises(BudgetError, match="are free"):
+        open_model(bert).run(IDS)
+
+
+def test_budget_counts_what_a_run_keeps(tmp_path):
+    """The arithmetic is right: within a tenth of what the arrays of a trace take."""
+    model = open_model(copied("llama-shards", tmp_path))
+    ids = [7] * 60
+    trace = model.run(ids).last
+    kept = 0
+    for block in trace.blocks:
+        arrays = [block.resid_mid, block.mlp_out, block.resid_post]
+        attention = block.attention
+        arrays += [attention.q, attention.k, attention.v, attention.attn_scores]
+        arrays += [attention.pattern, attention.z, attention.attn_out]
+        kept += sum(array.nbytes for array in arrays)
+    assert 0.9 < budget.run_bytes(model.facts, len(ids), 0) / kept < 1.1
+
+
+@pytest.mark.parametrize("keep", [0, 2**40])
+def test_layers_remade_or_kept_give_the_same(bert, monkeypatch, keep):
+    """A model too large to keep as float32 holds one layer at a time, and computes the same."""
+    expected = open_model(bert).run(IDS).last.final
+    monkeypatch.setattr(weights, "KEEP_BYTES", keep)
+    model = open_model(bert)
+    for _again in range(2):
+        np.testing.assert_array_equal(model.run(IDS).last.final, expected)
+    (held,) = model._weights.values()
+    assert len(held._blocks) == (1 if keep == 0 else 3)
+
+
+def test_every_kind_of_damage_is_a_refusal(bert):
+    """Bytes of the header flipped one by one: opened, or refused in a sentence; never another error."""
+    path = bert / "model.safetensors"
+    whole = path.read_bytes()
+    generator = np.random.default_rng(0)
+    for place in generator.integers(0, 900, 150):
+        broken = bytearray(whole)
+        broken[place] ^= 1 << int(generator.integers(8))
+        path.write_bytes(broken)
+        try:
+            open_model(bert).run(IDS)
+        except AttnError as error:
+            assert str(error).isprintable()
+
+
+def test_file_without_permission(bert):
+    """An error of the system is told as one sentence too."""
+    (bert / "model.safetensors").unlink()
+    os.mkdir(bert / "model.safetensors")
+    assert "cannot be read" in refused(bert)
+
+
+def test_the_tensors_that_a_test_edits_are_the_files(bert):
+    """The tests' own reader and writer agree with the file."""
+    before = read_tensors(bert / "model.safetensors")
+    assert len(safetensors_bytes(before)) > 1000
+    edit_tensors(bert)
+    assert read_tensors(bert / "model.safetensors") == before
