@@ -14,6 +14,7 @@ from core.transformer_types import AttentionWeights, BlockWeights, Facts, MlpWei
 
 def plan(config: Config, names: Collection[str]) -> ModelPlan:
     """Facts and sources."""
+    config.expect(full_attn_mod=1, interpolate_factor=1)
     facts = replace(gated_facts(config), limit=trained_limit(config))
     facts = with_window(facts, config.optional_size("sliding_window"))
     prefix = find_prefix(names, "embed_tokens.weight", PREFIXES)

@@ -35,7 +35,8 @@ _VITAL = re.compile(
 _IDLE = re.compile(
     r"(^|\.)(position_ids|rotary_emb\.inv_freq|rotary_pos_emb\.inv_freq)$"
     r"|(^|\.)(h|layers)\.\d+\.(attn|attention)\.(bias|masked_bias)$"
-    r"|(^|\.)shared\.weight$"
+    r"|(^|\.)shared\.weight$|EncDecAttention\.relative_attention_bias\.weight$"
+    r"|(^|\.)(encoder|decoder)\.version$"
     r"|(^|\.)(pooler|classifier|score|qa_outputs|pre_classifier|sop_classifier|cls|predictions"
     r"|lm_head|vocab_\w+|generator_\w+|discriminator_\w+|classification_head)\."
 )

@@ -1,0 +1,283 @@
+"""GGUF: the header is believed in nothing, every kind of block becomes the right numbers."""
+
+import shutil
+import struct
+import sys
+from contextlib import suppress
+
+import gguf
+import numpy as np
+import pytest
+from tokenizers import pre_tokenizers
+
+from core.checkpoints.gguf_file import GgufFile
+from core.checkpoints.gguf_tokenizer import build_tokenizer
+from core.checkpoints.model import open_model
+from core.errors import AttnError, ModelError
+from tests.core.small_checkpoints import REFERENCE
+from tests.core.small_tokenizers import word_level_tokenizer
+
+KINDS = gguf.GGMLQuantizationType
+
+
+@pytest.fixture
+def llama(tmp_path):
+    return shutil.copy(REFERENCE / "gguf-llama" / "model.gguf", tmp_path / "model.gguf")
+
+
+def refused(path):
+    with pytest.raises(ModelError) as caught:
+        open_model(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def written(path, tensors=(), architecture="llama", **settings):
+    """A small file by the package's own writer."""
+    writer = gguf.GGUFWriter(path, architecture)
+    for name, value in settings.items():
+        name = name.replace("__", ".")
+        add = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}
+        add[type(value)](name, value)
+    for name, stored, kind in tensors:
+        writer.add_tensor(name, stored, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_cut_off_anywhere(llama):
+    """Every cut is told in one sentence; none makes the reader run on or fill the memory."""
+    whole = llama.read_bytes()
+    for end in [0, 3, 8, 20, 24, 60, *range(100, len(whole), 3001), len(whole) - 1]:
+        llama.write_bytes(whole[:end])
+        message = refused(llama)
+        assert "cut off" in message or "no GGUF file" in message
+
+
+def test_every_kind_of_damage_is_a_refusal(llama):
+    whole = llama.read_bytes()
+    generator = np.random.default_rng(1)
+    for place in generator.integers(0, 3000, 200):
+        broken = bytearray(whole)
+        broken[place] ^= 1 << int(generator.integers(8))
+        llama.write_bytes(broken)
+        with suppress(AttnError):
+            open_model(llama).run([5, 3, 8])
+
+
+def head(version=3, tensors=0, settings=0):
+    return b"GGUF" + struct.pack("<IQQ", version, tensors, settings)
+
+
+def text(value):
+    return struct.pack("<Q", len(value)) + value
+
+
+def tensor(name=b"x", shape=(4,), kind=0, offset=0):
+    return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        head(tensors=2**63),
+        head(settings=2**63),
+        head(settings=1) + text(b"a") + struct.pack("<IIQ", 9, 0, 2**62) + bytes(50),
+        head(settings=1) + text(b"a") + struct.pack("<IIQ", 9, 8, 2**61) + bytes(50),
+        head(settings=1) + struct.pack("<Q", 2**64 - 1) + bytes(50),
+        head(settings=1) + text(b"a") + struct.pack("<I", 99) + bytes(50),
+        head(settings=1) + text(b"a") + struct.pack("<IIQ", 9, 9, 1) + bytes(50),
+        head(version=1) + bytes(50),
+        head(version=50331648) + bytes(50),
+        head(tensors=1) + tensor(shape=(2**62, 2**62)) + bytes(64),
+        head(tensors=1) + tensor(shape=(1,) * 5) + bytes(64),
+        head(tensors=1) + tensor(shape=()) + bytes(64),
+        head(tensors=1) + tensor(kind=999) + bytes(64),
+        head(tensors=1) + tensor(kind=2, shape=(7,)) + bytes(64),
+        head(tensors=1) + tensor(offset=2**60) + bytes(64),
+        head(tensors=1) + tensor(offset=3) + bytes(64),
+        head(tensors=2) + tensor() + tensor() + bytes(64),
+        head(tensors=2) + tensor(b"x", (16,)) + tensor(b"y", (16,), offset=32) + bytes(150),
+        b"<!DOCTYPE html>",
+        b"version https://git-lfs.github.com/spec/v1\n",
+    ],
+)
+def test_header_that_lies(tmp_path, content):
+    """X05, X06 for GGUF: counts, lengths, types and places are all compared with the file."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    refused(path)
+
+
+def test_without_the_package(llama, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    assert "attn-tui[gguf]" in refused(llama)
+
+
+def test_architecture_that_is_not_known(tmp_path):
+    assert "architecture 'mamba' is not supported" in refused(
+        written(tmp_path / "a.gguf", architecture="mamba")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("llama__expert_count", 8),
+        ("llama__rope__scaling__type", "yarn"),
+        ("llama__attention__scale", 0.5),
+        ("llama__rope__dimension_count", 4),
+        ("llama__attention__value_length", 16),
+    ],
+)
+def test_setting_that_is_not_known(tmp_path, name, value):
+    """A setting that nothing here computes is refused by its name."""
+    settings = {"llama__attention__head_count": 4, "llama__embedding_length": 32}
+    path = written(tmp_path / "a.gguf", **settings, **{name: value})
+    assert name.replace("__", ".") in refused(path) or "rope.scaling.type" in refused(path)
+
+
+def bits(value, start, count):
+    return (int(value) >> start) & ((1 << count) - 1)
+
+
+def q4_k(block):
+    """One block of 256 numbers, after the format's description, number by number."""
+    scale, least = np.frombuffer(block[:4], "<f2").astype(float)
+    packed, quants, out = block[4:16], block[16:], []
+    for group in range(8):
+        if group < 4:
+            factor, floor = bits(packed[group], 0, 6), bits(packed[group + 4], 0, 6)
+        else:
+            factor = bits(packed[group + 4], 0, 4) | bits(packed[group - 4], 6, 2) << 4
+            floor = bits(packed[group + 4], 4, 4) | bits(packed[group], 6, 2) << 4
+        for index in range(32):
+            byte = quants[32 * (group // 2) + index]
+            quant = bits(byte, 4 * (group % 2), 4)
+            out.append(scale * factor * quant - least * floor)
+    return out
+
+
+def q6_k(block):
+    low, high = block[:128], block[128:192]
+    factors = np.frombuffer(block[192:208], np.int8)
+    scale = float(np.frombuffer(block[208:], "<f2")[0])
+    out = []
+    for index in range(256):
+        half, rest = divmod(index, 128)
+        quarter, place = divmod(rest, 32)
+        lower = bits(low[64 * half + 32 * (quarter % 2) + place], 4 * (quarter // 2), 4)
+        upper = bits(high[32 * half + place], 2 * quarter, 2)
+        out.append(scale * factors[index // 16] * ((lower | upper << 4) - 32))
+    return out
+
+
+@pytest.mark.parametrize(("kind", "decode"), [(KINDS.Q4_K, q4_k), (KINDS.Q6_K, q6_k)])
+def test_blocks_of_256(tmp_path, kind, decode):
+    """Q4_K and Q6_K by the format's description, bit by bit."""
+    size = gguf.GGML_QUANT_SIZES[kind][1]
+    stored = np.random.default_rng(2).integers(0, 256, (3, 2 * size), dtype=np.uint8)
+    halves = [0, 2] if kind == KINDS.Q4_K else [size - 2]
+    for start in halves:  # scales that are numbers
+        for block in range(2):
+            place = block * size + start
+            stored[:, place : place + 2] = np.frombuffer(np.float16(0.013).tobytes(), np.uint8)
+    path = written(tmp_path / "a.gguf", [("x", stored, kind)])
+    file = GgufFile(path)
+    assert file.shapes == {"x": (3, 512)}
+    expected = [decode(row[:size].tobytes()) + decode(row[size:].tobytes()) for row in stored]
+    np.testing.assert_allclose(file.read("x"), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(file.read("x", [2, 0]), [expected[2], expected[0]], rtol=1e-5)
+    np.testing.assert_allclose(file.read("x", slice(1, 2)), expected[1:2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1"])
+def test_kinds_that_a_value_survives(tmp_path, kind):
+    """Values that a kind can hold come back as they were, whole and by rows."""
+    values = np.tile(np.arange(-8, 8, dtype=np.float32), (5, 4))
+    values[:, 0] *= np.arange(1, 6)
+    if kind.startswith("Q"):
+        values = np.sign(values)
+    stored = gguf.quantize(values, KINDS[kind])
+    path = written(tmp_path / "a.gguf", [("x", stored, KINDS[kind])])
+    file = GgufFile(path)
+    near = {"F": 0, "B": 0, "Q8": 1e-3, "Q4": 0.14}
+    tolerance = next(value for start, value in near.items() if kind.startswith(start))
+    np.testing.assert_allclose(file.read("x"), values, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(file.read("x", [3, 1]), file.read("x")[[3, 1]])
+    assert file.is_view("x") == (kind == "F32")
+
+
+def metadata(**changes):
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pieces = [*alphabet, "th", "the", "Ġthe", "<s>", "<|tool|>"]
+    found = {
+        "model": "gpt2",
+        "pre": "gpt-2",
+        "tokens": pieces,
+        "token_type": [1] * (len(pieces) - 2) + [3, 4],
+        "merges": ["t h", "th e", "Ġ the"],
+        "bos_token_id": len(pieces) - 2,
+        "add_bos_token": False,
+    }
+    return {f"tokenizer.ggml.{name}": value for name, value in (found | changes).items()}
+
+
+def pieces_of(changes, sentence, tmp_path):
+    made = build_tokenizer(metadata(**changes), tmp_path)
+    return made.encode(sentence).tokens
+
+
+def test_tokenizer_of_the_file(tmp_path):
+    assert pieces_of({}, "the the", tmp_path) == ["the", "Ġthe"]
+    made = build_tokenizer(metadata(add_bos_token=True), tmp_path)
+    assert [made.id_to_token(i) for i in made.encode("the").ids] == ["<s>", "the"]
+    assert pieces_of({}, "a<|tool|>", tmp_path) == ["a", "<|tool|>"]
+
+
+@pytest.mark.parametrize(
+    ("pre", "digits"),
+    [("gpt-2", ["1234"]), ("smollm", ["1", "2", "3", "4"]), ("qwen2", ["1", "2", "3", "4"]),
+     ("llama-bpe", ["123", "4"])],
+)  # fmt: skip
+def test_how_each_kind_cuts_numbers(tmp_path, pre, digits):
+    """Digits stay together, stand alone or come in threes, as each tokenizer was trained."""
+    changes = {"pre": pre, "tokens": [*metadata()["tokenizer.ggml.tokens"], "12", "123", "1234"]}
+    changes["token_type"] = [1] * len(changes["tokens"])
+    changes["merges"] = ["1 2", "12 3", "123 4"]
+    changes["add_bos_token"] = False
+    assert pieces_of(changes, "1234", tmp_path) == digits
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"model": "llama"}, "tokenizer.ggml.model 'llama'"),
+        ({"pre": "mystery"}, "tokenizer.ggml.pre 'mystery'"),
+        ({"tokens": "abc"}, "tokens"),
+        ({"tokens": ["a", "a"]}, "merges"),
+        ({"merges": ["th"]}, "merges"),
+        ({"merges": ["x yz"]}, "merges"),
+        ({"bos_token_id": 10**6, "add_bos_token": True}, "bos_token_id"),
+    ],
+)
+def test_tokenizer_that_is_not_known(tmp_path, changes, what):
+    with pytest.raises(ModelError, match=r"tokenizer\.json beside") as caught:
+        build_tokenizer(metadata(**changes), tmp_path)
+    assert what in caught.value.message
+
+
+def test_tokenizer_beside_the_file_comes_first(llama):
+    made = word_level_tokenizer(" ".join(["[UNK]", *(f"w{i}" for i in range(36))]))
+    made.save(str(llama.with_name("tokenizer.json")))
+    assert [token.id for token in open_model(llama).tokenizer.encode("w3 w1")] == [4, 2]
+
+
+def test_built_tokenizer_gives_spans_of_the_text(llama):
+    """T01: the pieces of the file's own tokenizer lie on the text; the first token is added."""
+    tokens = open_model(llama).tokenizer.encode("ABBA")
+    assert [token.text for token in tokens] == ["", "AB", "B", "A"]
+    assert tokens[0].special
