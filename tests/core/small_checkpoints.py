@@ -11,7 +11,7 @@ REFERENCE = Path(__file__).parents[1] / "reference" / "checkpoints"
 
 
 def safetensors_bytes(tensors, header=None, rest=b""):
-    """A file of ``{name: (dtype, shape, bytes)}``; `header` replaces entries, `rest` is appended."""
+    """A file of ``{name: (dtype, shape, bytes)}``; `header` replaces entries, `rest` follows."""
     entries, data = {}, b""
     for name, (dtype, shape, stored) in tensors.items():
         entries[name] = {

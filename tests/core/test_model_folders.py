@@ -417,7 +417,7 @@ def test_layers_remade_or_kept_give_the_same(bert, monkeypatch, keep):
 
 
 def test_every_kind_of_damage_is_a_refusal(bert):
-    """Bytes of the header flipped one by one: opened, or refused in a sentence; never another error."""
+    """Bits of the header flipped one by one: opened, or refused; never another error."""
     path = bert / "model.safetensors"
     whole = path.read_bytes()
     generator = np.random.default_rng(0)
