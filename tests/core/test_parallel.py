@@ -1,0 +1,59 @@
+"""Work shared out to threads is the same work."""
+
+import numpy as np
+import pytest
+
+from core import parallel
+from core.checkpoints.model import open_model
+from tests.core.small_checkpoints import REFERENCE
+
+
+@pytest.fixture
+def three(monkeypatch):
+    """Three threads, and everything worth sharing out."""
+    monkeypatch.setattr(parallel, "threads", lambda: 3)
+    monkeypatch.setattr(parallel, "_WORTH", 1)
+    parallel._pool.cache_clear()
+    yield
+    parallel._pool().shutdown()
+    parallel._pool.cache_clear()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 10])
+def test_slices_cover_everything_once(three, count):
+    seen = np.zeros(count, dtype=int)
+
+    def task(some):
+        seen[some] += 1
+
+    parallel.each(task, count, work=100)
+    assert seen.tolist() == [1] * count
+
+
+def test_error_in_a_thread_is_not_lost(three):
+    def task(some):
+        if some.start:
+            raise KeyError("lost")
+
+    with pytest.raises(KeyError, match="lost"):
+        parallel.each(task, 9, work=100)
+
+
+def test_same_numbers_with_and_without_threads(three, monkeypatch):
+    model = open_model(REFERENCE / "llama-shards")
+    shared = model.run([5, 17, 3, 29, 11]).last
+    monkeypatch.setattr(parallel, "threads", lambda: 1)
+    alone = model.run([5, 17, 3, 29, 11]).last
+    np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)
+
+
+def test_threads_only_where_blas_has_none(monkeypatch):
+    """BLAS's own threads and ours at once would fight for the processors."""
+    parallel.threads.cache_clear()
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    assert parallel.threads() == 1
+    parallel.threads.cache_clear()
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(16)))
+    assert parallel.threads() == 4
+    parallel.threads.cache_clear()
