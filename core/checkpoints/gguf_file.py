@@ -21,6 +21,7 @@ import numpy as np
 from core.checkpoints.plain import shown
 from core.errors import ModelError
 from core.language import _
+from core.parallel import each
 from core.transformer_types import Float32
 
 _NUMBERS = dict(
@@ -29,6 +30,7 @@ _NUMBERS = dict(
 _BOOL, _STRING, _ARRAY = 7, 8, 9
 _MOST_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
+_BLOCK = 2**17  # numbers that are dequantized at a time, so that they stay in cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +88,37 @@ class GgufFile:
         """
         place = self._places[name]
         stored = np.frombuffer(self._bytes, np.uint8, place.end - place.start, place.start)
-        if rows is not None:
-            stored = stored.reshape(place.shape[0], -1)[rows]
+        if len(place.shape) == 1:
+            return self._dequantized(name, stored)
+        stored = stored.reshape(place.shape[0], -1)
+        stored = stored if rows is None else stored[rows]
+        if self.is_view(name):
+            return self._dequantized(name, stored).reshape(-1, *place.shape[1:])
+        out = np.empty((len(stored), math.prod(place.shape[1:])), np.float32)
+        step = max(1, _BLOCK // out.shape[1])
+
+        def some_rows(some: slice) -> None:
+            for start in range(some.start, some.stop, step):
+                part = slice(start, min(start + step, some.stop))
+                out[part] = self._dequantized(name, stored[part].reshape(-1)).reshape(
+                    -1, out.shape[1]
+                )
+
+        each(some_rows, len(stored), work=8 * out.size)
+        return out.reshape(-1, *place.shape[1:])
+
+    def _dequantized(self, name: str, stored: Any) -> Float32:
+        kind = self._places[name].kind
         try:
-            values: Float32 = self._package.dequantize(stored, place.kind)
+            values: Float32 = self._package.dequantize(stored, kind)
         except (NotImplementedError, KeyError) as error:
             raise ModelError(
                 _("unsupported type {kind} in tensor {name} of {path}").format(
-                    kind=shown(place.kind.name), name=shown(name), path=shown(self.path)
+                    kind=shown(kind.name), name=shown(name), path=shown(self.path)
                 ),
                 _("open the model as Q8_0, Q4_K, F16 or BF16"),
             ) from error
-        shape = place.shape if rows is None else (-1, *place.shape[1:])
-        return values.reshape(shape)
+        return values
 
 
 class _Walk:
