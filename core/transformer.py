@@ -33,6 +33,7 @@ from core.transformer_types import (
     StackWeights,
 )
 
+_BLOCK = 2**18  # scores that are worked on at a time, so that they stay in a processor's cache
 _VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
 
 
@@ -183,19 +184,22 @@ def attend(
     barred = None if mask is None or mask.all() else barrier(mask)
 
     def some_heads(some: slice) -> None:
-        for head in range(*some.indices(facts.heads)):  # one fits into a processor's cache
-            scores = attn_scores[head]  # [query, key]
+        step = max(1, _BLOCK // attn_scores[0].size)
+        for start in range(some.start, some.stop, step):
+            part = slice(start, min(start + step, some.stop))
+            scores = attn_scores[part]  # [head, query, key]
+            keys = k[part].transpose(0, 2, 1)  # [head, d_head, key]
             if dot is not None:
-                np.matmul(q[head], k[head].T, out=dot[head])
-            np.matmul(q[head] * np.float32(layer.scale), k[head].T, out=scores)
+                np.matmul(q[part], keys, out=dot[part])
+            np.matmul(q[part] * np.float32(layer.scale), keys, out=scores)
             if facts.softcap is not None:
                 scores /= np.float32(facts.softcap)
                 np.tanh(scores, out=scores)
                 scores *= np.float32(facts.softcap)
             if bias is not None:
-                scores += bias[head]
-            softmax(scores, barred, out=pattern[head])
-            np.matmul(pattern[head], v[head], out=z[head])
+                scores += bias[part]
+            softmax(scores, barred, out=pattern[part])
+            np.matmul(pattern[part], v[part], out=z[part])
 
     each(some_heads, facts.heads, work=attn_scores.size * 2 * facts.d_head)
     merged = z.transpose(1, 0, 2).reshape(len(x), -1)  # [query, head * d_head]
@@ -204,7 +208,7 @@ def attend(
 
 
 def softmax(scores: Float32, barred: Float32 | None, out: Float32) -> None:
-    """[query, key], each row over its allowed keys; masked cells and empty rows are 0.
+    """[..., query, key], each row over its allowed keys; masked cells and empty rows are 0.
 
     The row's largest allowed score is subtracted first, so that nothing overflows. The −∞ that
     stands in for a masked cell is in `barred`, see `barrier`, and never in the scores.
