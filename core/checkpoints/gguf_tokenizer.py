@@ -1,4 +1,4 @@
-"""The tokenizer that a GGUF file brings: byte-level BPE, built anew with `tokenizers`."""
+"""The tokenizer that a GGUF file brings, built anew with `tokenizers`: BPE in its two kinds."""
 
 from __future__ import annotations
 
@@ -35,24 +35,79 @@ def build_tokenizer(metadata: dict[str, Any], path: Path) -> Tokenizer:
         The kind of tokenizer is not known, or its parts are missing or do not fit together.
     """
     kind = metadata.get("tokenizer.ggml.model")
-    if kind != "gpt2":
+    pieces = _strings(metadata, "tokens", path)
+    if kind == "gpt2":
+        made = _byte_level(metadata, pieces, path)
+        after: list[processors.PostProcessor] = [processors.ByteLevel(trim_offsets=True)]
+        starts = metadata.get("tokenizer.ggml.pre") == "llama-bpe"
+    elif kind == "llama":
+        made, after, starts = _sentence_pieces(metadata, pieces, path), [], True
+    else:
         raise _unknown(path, "tokenizer.ggml.model", kind)
-    pieces, merges = _strings(metadata, "tokens", path), _strings(metadata, "merges", path)
+    _add_special(made, metadata, pieces)
+    if metadata.get("tokenizer.ggml.add_bos_token", starts):
+        after.append(_first_token(metadata, pieces, path))
+    made.post_processor = processors.Sequence(after)
+    return made
+
+
+def _byte_level(metadata: dict[str, Any], pieces: list[str], path: Path) -> Tokenizer:
+    """BPE over bytes that stand as letters (Radford et al. 2019); the file has its merges."""
+    merges = _strings(metadata, "merges", path)
     pre = metadata.get("tokenizer.ggml.pre", "default")
-    vocabulary = {piece: index for index, piece in enumerate(pieces)}
-    if not all(" " in merge for merge in merges) or len(vocabulary) < len(pieces):
+    if not all(" " in merge for merge in merges):
         raise _damaged(path, "merges")
     pairs = [(left, right) for left, _space, right in (merge.partition(" ") for merge in merges)]
-    try:
-        made = Tokenizer(models.BPE(vocabulary, pairs, ignore_merges=pre == "llama-bpe"))
-    except Exception as error:  # the library raises nothing narrower
-        raise _damaged(path, "merges") from error
+    made = _bpe(path, pieces, pairs, ignore_merges=pre == "llama-bpe")
     made.pre_tokenizer = _pre_tokenizer(pre, path)
     if pre == "qwen2":
         made.normalizer = normalizers.NFC()
-    _add_special(made, metadata, pieces)
-    made.post_processor = _post_processor(metadata, pieces, pre, path)
     return made
+
+
+def _sentence_pieces(metadata: dict[str, Any], pieces: list[str], path: Path) -> Tokenizer:
+    """BPE of SentencePiece: the best piece that two neighbours make is merged first.
+
+    The file has a score for each piece and no merges; the pairs that make a piece have its score.
+    What has no piece becomes its bytes.
+    """
+    scores = metadata.get("tokenizer.ggml.scores")
+    if not isinstance(scores, list) or len(scores) != len(pieces):
+        raise _damaged(path, "scores")
+    ids = {piece: index for index, piece in enumerate(pieces)}
+    found = []
+    for piece, score in zip(pieces, scores, strict=True):
+        splits = [(piece[:cut], piece[cut:]) for cut in range(1, len(piece))]
+        known = [pair for pair in splits if pair[0] in ids and pair[1] in ids]
+        found += [(score, pair) for pair in sorted(known, key=lambda p: (ids[p[0]], ids[p[1]]))]
+    found.sort(key=lambda item: -item[0])
+    unknown = metadata.get("tokenizer.ggml.unknown_token_id", 0)
+    if not isinstance(unknown, int) or not 0 <= unknown < len(pieces):
+        raise _damaged(path, "unknown_token_id")
+    made = _bpe(
+        path,
+        pieces,
+        [pair for _score, pair in found],
+        unk_token=pieces[unknown],
+        fuse_unk=True,
+        byte_fallback=True,
+    )
+    spaces = normalizers.Replace(" ", "\u2581")
+    if metadata.get("tokenizer.ggml.add_space_prefix", True):
+        made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), spaces])
+    else:
+        made.normalizer = spaces
+    return made
+
+
+def _bpe(path: Path, pieces: list[str], pairs: list[tuple[str, str]], **settings: Any) -> Tokenizer:
+    vocabulary = {piece: index for index, piece in enumerate(pieces)}
+    if len(vocabulary) < len(pieces):
+        raise _damaged(path, "tokens")
+    try:
+        return Tokenizer(models.BPE(vocabulary, pairs, **settings))
+    except Exception as error:  # the library raises nothing narrower
+        raise _damaged(path, "merges") from error
 
 
 def _pre_tokenizer(pre: object, path: Path) -> pre_tokenizers.PreTokenizer:
@@ -86,21 +141,17 @@ def _add_special(made: Tokenizer, metadata: dict[str, Any], pieces: list[str]) -
     )
 
 
-def _post_processor(
-    metadata: dict[str, Any], pieces: list[str], pre: object, path: Path
+def _first_token(
+    metadata: dict[str, Any], pieces: list[str], path: Path
 ) -> processors.PostProcessor:
-    """The byte-level one, and the first token where the model was trained with it."""
-    trimmed = processors.ByteLevel(trim_offsets=True)
-    if not metadata.get("tokenizer.ggml.add_bos_token", pre == "llama-bpe"):
-        return trimmed
+    """Puts the token before every text that the model was trained with there."""
     first = metadata.get("tokenizer.ggml.bos_token_id")
     if not isinstance(first, int) or not 0 <= first < len(pieces):
         raise _damaged(path, "bos_token_id")
     # By number, since a piece may hold what a template reads as its own marks.
-    template = processors.TemplateProcessing(
+    return processors.TemplateProcessing(
         single=["<first>", "$A"], special_tokens=[("<first>", first)]
     )
-    return processors.Sequence([trimmed, template])
 
 
 def _strings(metadata: dict[str, Any], name: str, path: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """GGUF: the header is believed in nothing, every kind of block becomes the right numbers."""
 
+import json
 import shutil
 import struct
 import sys
@@ -255,10 +256,12 @@ def test_how_each_kind_cuts_numbers(tmp_path, pre, digits):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"model": "llama"}, "tokenizer.ggml.model 'llama'"),
+        ({"model": "bert"}, "tokenizer.ggml.model 'bert'"),
+        ({"model": "llama"}, "scores"),
+        ({"model": "llama", "scores": [0.0]}, "scores"),
         ({"pre": "mystery"}, "tokenizer.ggml.pre 'mystery'"),
         ({"tokens": "abc"}, "tokens"),
-        ({"tokens": ["a", "a"]}, "merges"),
+        ({"tokens": ["a", "a"]}, "tokens"),
         ({"merges": ["th"]}, "merges"),
         ({"merges": ["x yz"]}, "merges"),
         ({"bos_token_id": 10**6, "add_bos_token": True}, "bos_token_id"),
@@ -268,6 +271,17 @@ def test_tokenizer_that_is_not_known(tmp_path, changes, what):
     with pytest.raises(ModelError, match=r"tokenizer\.json beside") as caught:
         build_tokenizer(metadata(**changes), tmp_path)
     assert what in caught.value.message
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_sentence_pieces_against_the_library(tmp_path, index):
+    """A tokenizer of scores alone cuts as SentencePiece itself does, unknown characters too."""
+    facts = json.loads((REFERENCE.parent / "sentencepiece.json").read_text())[index]
+    expected = facts.pop("ids")
+    changes = {"model": "llama", "bos_token_id": 1, "add_bos_token": True} | facts
+    made = build_tokenizer(metadata(**changes), tmp_path)
+    for sentence, ids in expected.items():
+        assert made.encode(sentence).ids == [1, *ids], sentence
 
 
 def test_tokenizer_beside_the_file_comes_first(llama):
