@@ -31,7 +31,7 @@ def minilm() -> str:
     trace = model.run(ids).last
     with np.load(REFERENCE) as expected:
         assert ids == expected["ids"].tolist()
-        patterns = np.stack([block.attention.pattern for block in trace.blocks])
+        patterns = np.stack([block.pattern for block in trace.blocks])
         wrong = [
             float(np.abs(patterns - expected["attentions"]).max()),
             float(np.abs(trace.final - expected["final"]).max()),

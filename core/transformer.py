@@ -126,8 +126,8 @@ def run_block(
     """
     own = weights.attention
     entered = normalise(x, own.before, facts)  # [pos, d_model]
-    attention = attend(entered, entered, own, facts, layer, mask, turn, bias, keep_dot)
-    resid_mid = normalise(x + attention.attn_out, own.at_sum, facts)  # [pos, d_model]
+    a = attend(entered, entered, own, facts, layer, mask, turn, bias, keep_dot)
+    resid_mid = normalise(x + a.attn_out, own.at_sum, facts)  # [pos, d_model]
 
     cross = None
     if weights.cross is not None and memory is not None:
@@ -141,7 +141,10 @@ def run_block(
     entered = normalise(x if facts.parallel else resid_mid, mlp.before, facts)
     mlp_out = normalise(feed_forward(entered, mlp, facts), mlp.after, facts)  # [pos, d_model]
     resid_post = normalise(resid_mid + mlp_out, mlp.at_sum, facts)  # [pos, d_model]
-    return BlockTrace(attention, x, cross, resid_mid, mlp_out, resid_post)
+    return BlockTrace(
+        a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out,
+        x, cross, resid_mid, mlp_out, resid_post,
+    )  # fmt: skip
 
 
 def attend(

@@ -283,13 +283,11 @@ class AttentionTrace:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BlockTrace:
-    """One layer.
+class BlockTrace(AttentionTrace):
+    """One layer: its self-attention, and what stands around it.
 
     Attributes
     ----------
-    attention : AttentionTrace
-        Self-attention.
     resid_pre : ndarray [pos, d_model]
         What enters the layer.
     cross : AttentionTrace, optional
@@ -301,7 +299,6 @@ class BlockTrace:
         What leaves the layer.
     """
 
-    attention: AttentionTrace
     resid_pre: Float32
     cross: AttentionTrace | None
     resid_mid: Float32

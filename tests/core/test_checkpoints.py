@@ -26,7 +26,7 @@ def expected_of(name):
 def errors(trace, expected, kind, kept):
     """The largest difference of each kind of array, over the rows that are no padding."""
     prefix = f"{kind}_" if kind else ""
-    patterns = np.stack([block.attention.pattern for block in trace.blocks])
+    patterns = np.stack([block.pattern for block in trace.blocks])
     entered = np.stack([block.resid_pre for block in trace.blocks])
     found = {
         "attentions": (patterns[:, :, kept], expected[f"{prefix}attentions"][:, :, kept]),

@@ -397,9 +397,8 @@ def test_budget_counts_what_a_run_keeps(tmp_path):
     kept = 0
     for block in trace.blocks:
         arrays = [block.resid_mid, block.mlp_out, block.resid_post]
-        attention = block.attention
-        arrays += [attention.q, attention.k, attention.v, attention.attn_scores]
-        arrays += [attention.pattern, attention.z, attention.attn_out]
+        arrays += [block.q, block.k, block.v, block.attn_scores]
+        arrays += [block.pattern, block.z, block.attn_out]
         kept += sum(array.nbytes for array in arrays)
     assert 0.9 < budget.run_bytes(model.facts, len(ids), 0) / kept < 1.1
 

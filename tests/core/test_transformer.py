@@ -55,9 +55,9 @@ def test_scores_keep_no_infinity():
     trace = model.run([5, 17, 3, 29, 11, 8, 17], frozenset({0})).last
     mask = trace.masks[4]
     for block in trace.blocks:
-        assert np.isfinite(block.attention.attn_scores).all()
-        assert (block.attention.pattern[:, ~mask] == 0).all()
-        assert (block.attention.pattern[:, 0] == 0).all()  # its only key is blocked
+        assert np.isfinite(block.attn_scores).all()
+        assert (block.pattern[:, ~mask] == 0).all()
+        assert (block.pattern[:, 0] == 0).all()  # its only key is blocked
 
 
 def test_mask_of_a_window():
@@ -208,20 +208,19 @@ def test_every_step_follows_from_the_one_before(name):
     trace = model.run([5, 17, 3, 29, 11], target=[3, 4], keep_dot=True).last
     facts = model.decoder or model.encoder
     for index, block in enumerate(trace.blocks):
-        attention = block.attention
-        q, k, v = attention.q, attention.k, attention.v
+        q, k, v = block.q, block.k, block.v
         assert q.shape == k.shape == v.shape == (facts.heads, len(trace.ids), facts.d_head)
-        np.testing.assert_allclose(attention.dot, q @ k.transpose(0, 2, 1), rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(attention.z, attention.pattern @ v, rtol=1e-4, atol=1e-5)
-        scores = attention.dot * np.float32(facts.layers[index].scale)
+        np.testing.assert_allclose(block.dot, q @ k.transpose(0, 2, 1), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(block.z, block.pattern @ v, rtol=1e-4, atol=1e-5)
+        scores = block.dot * np.float32(facts.layers[index].scale)
         if facts.softcap:
             scores = facts.softcap * np.tanh(scores / facts.softcap)
         if facts.relative is None:
-            np.testing.assert_allclose(attention.attn_scores, scores, rtol=1e-4, atol=1e-4)
-        assert block.resid_pre.shape == block.resid_post.shape == attention.attn_out.shape
+            np.testing.assert_allclose(block.attn_scores, scores, rtol=1e-4, atol=1e-4)
+        assert block.resid_pre.shape == block.resid_post.shape == block.attn_out.shape
         if facts.norm == "rms" and block.cross is None:
             np.testing.assert_allclose(
-                block.resid_mid, block.resid_pre + attention.attn_out, rtol=1e-5, atol=1e-5
+                block.resid_mid, block.resid_pre + block.attn_out, rtol=1e-5, atol=1e-5
             )
             np.testing.assert_allclose(
                 block.resid_post, block.resid_mid + block.mlp_out, rtol=1e-5, atol=1e-5
@@ -230,7 +229,7 @@ def test_every_step_follows_from_the_one_before(name):
 
 def test_grouped_heads_share_keys():
     """Query heads of a group see the same keys and values."""
-    attention = open_model(REFERENCE / "llama-shards").run(IDS).last.blocks[0].attention
+    attention = open_model(REFERENCE / "llama-shards").run(IDS).last.blocks[0]
     np.testing.assert_array_equal(attention.k[0], attention.k[2])
     np.testing.assert_array_equal(attention.v[3], attention.v[5])
     assert not np.allclose(attention.k[2], attention.k[3])
@@ -240,9 +239,7 @@ def test_every_array_is_float32():
     """Neither a cosine nor a scale makes the pass float64, which is slow."""
     trace = open_model(REFERENCE / "gemma3-kinds").run(IDS, keep_dot=True).last
     for block in trace.blocks:
-        attention = block.attention
-        arrays = [getattr(attention, name) for name in attention.__dataclass_fields__]
-        arrays += [block.resid_pre, block.resid_mid, block.mlp_out, block.resid_post]
+        arrays = [getattr(block, name) for name in block.__dataclass_fields__ if name != "cross"]
         assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
 
 
@@ -257,4 +254,4 @@ def test_one_token():
     """N11: a single token attends to itself alone."""
     for name in ("bert-plain", "llama-shards", "gpt2-head"):
         for block in open_model(REFERENCE / name).run([5]).last.blocks:
-            np.testing.assert_array_equal(block.attention.pattern, 1)
+            np.testing.assert_array_equal(block.pattern, 1)
