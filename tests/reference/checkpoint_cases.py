@@ -195,4 +195,7 @@ CASES = {
     "gguf-gemma3": case("Gemma3Text", "ForCausalLM", GGUF | {"sliding_window": 4,
         "query_pre_attn_scalar": 8, "num_hidden_layers": 7}, LONG, layers=7, gguf=["F16", "Q8_0"],
         architecture="gemma3"),
+    "qwen2-window-4": case("Qwen2", "ForCausalLM", LLAMA | {"use_sliding_window": True,
+        "sliding_window": 4, "max_window_layers": 1, "num_hidden_layers": 3}, LONG, layers=3,
+        dtype="BF16", version=4),
 }  # fmt: skip
