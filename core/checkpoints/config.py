@@ -18,13 +18,9 @@ _SUSPICIOUS = re.compile(
 )
 # Names that sound so and do not: training, output, generation, tokenizers.
 _HARMLESS = re.compile(
-    "(attention|attn|hidden|embd|embedding|embeddings|resid|residual|activation|classifier|head"
-    "|feat_proj|summary)(_probs)?_?(dropout|pdrop|dropout_prob|dropout_rate)$"
-    "|attention_probs_dropout_prob$|_attn_implementation|attn_implementation$|output_attentions$"
-    "|use_flash_attn|.*_token_ids?$|summary_|task_specific_params$|classifier_|.*layerdrop$"
-    "|gradient_checkpointing$|embd_pdrop$|force_(bos|eos)_token|_name_or_path$|mask_(time|feature)"
-    "|is_encoder_decoder$|id2label$|label2id$|tokenizer_class$|head_type$|_commit_hash$"
-    "|_attn_implementation_autoset$|num_hidden_layers$|max_logits?$|layer_norm_eps$"
+    r".*(dropout|pdrop|layerdrop)(_prob|_rate)?$|.*_token_ids?$|(summary|classifier|forced?)_"
+    r"|_?attn_implementation(_autoset)?$|output_attentions$|use_flash_attn|num_hidden_layers$"
+    r"|task_specific_params$|gradient_checkpointing$|layer_norm_eps$"
 )
 _OFF: tuple[Any, ...] = (None, False, {}, [], "none")
 _REQUIRED = object()

@@ -30,7 +30,11 @@ _READABLE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _DOWNLOAD = N_("download the file itself again")
 _CONVERT = N_("save the model as safetensors: model.save_pretrained(folder)")
 _FOREIGN = (  # how something else begins
-    (b"version https://git-lfs", N_("is a Git LFS pointer, not the weights"), N_("git lfs pull")),
+    (
+        b"version https://git-lfs",
+        N_("is a Git LFS pointer, not the weights"),
+        N_("run git lfs pull"),
+    ),
     (b"<", N_("is a web page, not the weights"), _DOWNLOAD),
     (b"PK\x03\x04", N_("is a zip file, as of a pickle, and could run code"), _CONVERT),
     (b"\x80", N_("is a pickle and could run code"), _CONVERT),
