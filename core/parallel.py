@@ -42,6 +42,8 @@ def threads() -> int:
     """How many share the work: 1 where BLAS starts its own, as it does unless told not to."""
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         return 1
+    if not hasattr(os, "sched_getaffinity"):  # macOS
+        return min(_MOST, os.cpu_count() or 1)
     return min(_MOST, len(os.sched_getaffinity(0)))
 
 
