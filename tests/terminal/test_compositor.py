@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 from textual._compositor import Compositor
 
-from tests.tui.helpers import explorer_of, make_view, open_app, settle
+from tests.tui.helpers import explorer_of, find, make_view, open_app, settle
 from tui.terminal.compositor import SpansCompositor
 
 SIZE = (120, 36)
@@ -19,7 +19,7 @@ def cells(screen):
 async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
     console = Console(color_system="truecolor", force_terminal=True)
     ours, theirs = pyte.Screen(*SIZE), pyte.Screen(*SIZE)
-    kinds = {SpansCompositor: pyte.Stream(ours), Compositor: pyte.Stream(theirs)}
+    kinds = {Compositor: pyte.Stream(theirs), SpansCompositor: pyte.Stream(ours)}
     sent = dict.fromkeys(kinds, 0)
     partial = SpansCompositor.render_partial_update
     async with open_app(make_view(text), SIZE) as pilot:
@@ -31,8 +31,12 @@ async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
             dirty, update = self._dirty_regions.copy(), None
             for kind, stream in kinds.items():
                 self._dirty_regions = dirty.copy()
-                make = partial if kind is SpansCompositor else kind.render_partial_update
-                update = make(self)
+                if kind is SpansCompositor:
+                    update = partial(self)
+                else:
+                    with monkeypatch.context() as patch:
+                        patch.setattr(SpansCompositor, "_render_chops", kind._render_chops)
+                        update = kind.render_partial_update(self)
                 written = update.render_segments(console) if update else ""
                 sent[kind] += len(written)
                 stream.feed(written)
@@ -44,3 +48,13 @@ async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
             await settle(pilot)
     assert cells(ours) == cells(theirs)
     assert 0 < sent[SpansCompositor] < sent[Compositor]
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+async def test_what_lies_in_front_is_cut_by_nothing_behind_it(shift):
+    """No wide character of a notice is lost where a pane under it ends."""
+    said = " " * shift + "一二三四五六七八九十一二三四五六七八九十"
+    async with open_app(make_view(), SIZE) as pilot:
+        pilot.app.notify(said.replace(" ", "."), markup=False)
+        await settle(pilot)
+        find(pilot, said.replace(" ", "."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -73,7 +73,9 @@ def _between(segment: Segment, start: int, end: int) -> Segment:
 
 
 class SpansCompositor(Compositor):
-    """Textual's own partial update renders every widget on the lines that changed."""
+    """Textual's own partial update renders every widget on the lines that changed, and its full
+    one cuts what lies in front where something behind it ends.
+    """
 
     _of: object = None  # the layout that `_lines` belongs to
     _lines: dict[int, list[Piece]]
@@ -81,29 +83,29 @@ class SpansCompositor(Compositor):
     def render_partial_update(self) -> SpansUpdate | ChopsUpdate | None:  # type: ignore[override]
         regions, screen = self._dirty_regions.copy(), self.size.region
         self._dirty_regions.clear()
-        wanted: dict[Widget, dict[int, list[tuple[int, int]]]] = {}  # spans by widget and line
-        places: dict[Widget, Region] = {}
-        for y, start, end in self._regions_to_spans(regions):
-            for piece in self._pieces(y) if 0 <= y < screen.height else ():
-                if piece.left < end and piece.right > start:
-                    places[piece.widget] = piece.region
-                    lines = wanted.setdefault(piece.widget, {})
-                    x = piece.region.x
-                    span = max(piece.left, start) - x, min(piece.right, end) - x
-                    lines.setdefault(y, []).append(span)
-        if not wanted:
-            return None
-        spans: list[tuple[int, int, Iterable[Segment]]] = []
-        for widget, lines in wanted.items():
-            region, first = places[widget], min(lines)
-            strips = widget.render_lines(_lines_of(region, first, max(lines)))
-            for y, cells in lines.items():
-                parts = cut(strips[y - first], cells)
-                spans += [
-                    (y, region.x + left, part) for (left, _), part in zip(cells, parts, strict=True)
-                ]
-        spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
-        return SpansUpdate(spans)
+        found = [
+            (y, piece._replace(left=max(piece.left, start), right=min(piece.right, end)))
+            for y, start, end in self._regions_to_spans(regions)
+            if 0 <= y < screen.height
+            for piece in self._pieces(y)
+            if piece.left < end and piece.right > start
+        ]
+        return SpansUpdate(_drawn(found)) if found else None
+
+    def _render_chops(
+        self, crop: Region, is_rendered_line: Callable[[int], bool]
+    ) -> Sequence[Mapping[int, Strip]]:
+        """All lines, for a full update.
+
+        Textual cuts a line wherever a widget begins or ends, also one that is covered: a wide
+        character of what lies over it, such as a notice, is lost there.
+        """
+        lines = range(self.size.height)
+        found = [(y, piece) for y in filter(is_rendered_line, lines) for piece in self._pieces(y)]
+        chops: list[dict[int, Strip]] = [{} for _ in lines]
+        for y, left, segments in _drawn(found):
+            chops[y][left] = Strip(segments)
+        return chops
 
     def _pieces(self, y: int) -> list[Piece]:
         """What stands on a line of the screen: the widget in front, cell by cell."""
@@ -113,6 +115,27 @@ class SpansCompositor(Compositor):
         if pieces is None:
             pieces = self._lines[y] = list(_in_front(self.visible_widgets, y, self.size.width))
         return pieces
+
+
+def _drawn(found: Iterable[tuple[int, Piece]]) -> list[tuple[int, int, Iterable[Segment]]]:
+    """The segments of pieces of lines ``y``, each at its place ``(y, x)``, in order."""
+    wanted: dict[Widget, dict[int, list[tuple[int, int]]]] = {}  # spans by widget and line
+    places: dict[Widget, Region] = {}
+    for y, piece in found:
+        places[piece.widget] = piece.region
+        span = piece.left - piece.region.x, piece.right - piece.region.x
+        wanted.setdefault(piece.widget, {}).setdefault(y, []).append(span)
+    spans: list[tuple[int, int, Iterable[Segment]]] = []
+    for widget, lines in wanted.items():
+        region, first = places[widget], min(lines)
+        strips = widget.render_lines(_lines_of(region, first, max(lines)))
+        for y, cells in lines.items():
+            parts = cut(strips[y - first], cells)
+            spans += [
+                (y, region.x + left, part) for (left, _), part in zip(cells, parts, strict=True)
+            ]
+    spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
+    return spans
 
 
 def _lines_of(region: Region, first: int, last: int) -> Region:
