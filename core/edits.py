@@ -118,13 +118,13 @@ def check_edits(request: Request, count: int) -> None:
                 _("{array} has {count} indexes and not {found}").format(
                     array=edit.array, count=len(names), found=len(edit.place)
                 ),
-                _("give {names}").format(names=", ".join(names)),
+                _("give {names}").format(names=", ".join(map(_, names))),
             )
         for name, index, limit in zip(names, edit.place, limits[edit.array], strict=True):
             if not 0 <= index < limit:
                 raise SettingError(
                     _("{name} {index} of {array} is out of range").format(
-                        name=name, index=index, array=edit.array
+                        name=_(name), index=index, array=edit.array
                     ),
                     _("choose {low} to {high}").format(low=0, high=limit - 1),
                 )

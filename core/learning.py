@@ -173,7 +173,7 @@ def check_learning(request: Request) -> None:
     if switches.normalizer != "softmax":
         raise SettingError(
             _("learning goes through softmax, and the normalizer is {name}").format(
-                name=switches.normalizer
+                name=_(switches.normalizer)
             ),
             _("choose softmax, or take the wishes back"),
         )

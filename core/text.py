@@ -158,7 +158,7 @@ def describe(token: Token) -> str:
 def _name(char: str) -> str:
     """What an unseen character is called: one of `_NAMED`, or Unicode's own name."""
     name = unicodedata.name(char, "").lower()
-    return _(name) if name else _("control {code}").format(code=f"U+{ord(char):04X}".lower())
+    return _(name) if name else _("control {code}").format(code=f"U+{ord(char):04X}")
 
 
 def _show_spaces(source: str) -> str:

@@ -90,11 +90,12 @@ class ExplorerCommands(Provider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for command in self._commands():
-            if (score := matcher.match(command.name)) > 0:
-                yield self._hit(score, command)
+        named = [(matcher.match(command.name), command) for command in self._commands()]
+        hits = [(score, command) for score, command in named if score > 0]
         for command in self._tokens(query.strip().lower()):
-            yield self._hit(max(0.5, matcher.match(command.name)), command)
+            hits.append((max(0.5, matcher.match(command.name)), command))
+        for score, command in hits or [(1.0, self._nothing())]:
+            yield self._hit(score, command)
 
     def _hit(self, score: float, command: Command) -> Hit:
         return Hit(score, Content(command.name), command.run, text=command.name, help=command.help)
@@ -165,6 +166,10 @@ class ExplorerCommands(Provider):
             run = partial(explorer.select, attention=name)
             title = _("Attention: {name}").format(name=_(name))
             yield Command(title, words, run)
+
+    def _nothing(self) -> Command:
+        """Textual has words of its own for this, in English and after a while."""
+        return Command(_("Nothing found"), _("try another word, or part of one"), lambda: None)
 
     def _tokens(self, query: str) -> Iterator[Command]:
         """Tokens whose label or index holds the query, from the first on."""

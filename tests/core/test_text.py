@@ -98,7 +98,7 @@ def test_label(shown, made):
         ("piece æ · part 1 of 3", token("我", piece="æ", part=(1, 3))),
         ("unknown: [UNK] stands for “我想”", token("我想", piece="[UNK]", unknown=True)),
         ("zero width joiner", token("\u200d")),
-        ("control u+001b", token("\x1b")),
+        ("control U+001B", token("\x1b")),
         ("space", token(" ")),
         ("variation selector-16", token("\ufe0f")),
         ("hangul filler", token("\u3164")),

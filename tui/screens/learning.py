@@ -9,6 +9,7 @@ from textual import on
 from textual.timer import Timer
 
 from core.errors import AttnError
+from core.language import _
 from core.types import Learning, Request
 from tui import learning as ways
 from tui.messages import Painted
@@ -140,4 +141,4 @@ class LearningScreen(TracingScreen):
         self.submit(self._wanted)
 
     def _say(self, error: AttnError) -> None:
-        self.notify(str(error), title=error.title, severity="warning", markup=False)
+        self.notify(str(error), title=_(error.title), severity="warning", markup=False)

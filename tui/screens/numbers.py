@@ -130,5 +130,5 @@ class NumbersScreen(LessonScreen):
             return
         lines = (as_markdown if form == "markdown" else as_text)(blocks_of(scene))
         self.app.copy_to_clipboard("\n".join(lines))
-        what = _("the derivation, as {form}").format(form=form)
-        self.notify(what, title=_("Copied"), markup=False)
+        as_it_is = _("the derivation, as Markdown") if form == "markdown" else _("the derivation")
+        self.notify(as_it_is, title=_("Copied"), markup=False)

@@ -169,7 +169,7 @@ class LearningPane(Pane):
             text = _(
                 "Learning goes through softmax, and the normalizer is {name}; n changes it in every"
                 " other pane."
-            ).format(name=normalizer)
+            ).format(name=_(normalizer))
             return [[(line, palette.dim)] for line in wrap(text, width)]
         what = honest(scene.view.request.learning)
         lines: list[Line] = [[(line, palette.dim)] for line in wrap(what, width)]
