@@ -3,6 +3,10 @@
 import asyncio
 
 import pytest
+from textual.widgets import Input
+
+from tests.tui.helpers import make_view, settle
+from tui.app import AttnApp
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +24,22 @@ def no_guessing(monkeypatch):
 
     for module in ("app", "pilot"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", give_way)
+
+
+@pytest.fixture
+def looks(snap_compare):
+    """Whether a view looks as it did: size, keys to press first, theme."""
+
+    def compare(view=None, size=(120, 36), keys=(), theme=None, **lesson):
+        async def prepare(pilot):
+            await settle(pilot)
+            for key in keys:
+                await pilot.press(key)
+                await settle(pilot)
+            for line in pilot.app.screen.query(Input):
+                line.cursor_blink = False
+
+        app = AttnApp(view or make_view(query=5), theme, **lesson)
+        return snap_compare(app, terminal_size=size, run_before=prepare)
+
+    return compare

@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from textual.widgets import Input
 
 from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
 from core.types import Edit, Learning, Mask, Request, Wish
-from tests.tui.helpers import SENTENCE, make_view, settle
-from tui.app import AttnApp
+from tests.tui.helpers import SENTENCE, make_view
 from tui.lessons import view_at
 from tui.scene import View
 from tui.theme import LIGHT
@@ -19,25 +17,6 @@ COMPACT, USUAL, LARGE = (80, 24), (120, 36), (200, 60)
 LONG = " ".join(f"word{i % 37}" for i in range(300))
 CHINESE = "我想吃酸菜鱼"
 EMOJI = "👩‍👩‍👧 🇨🇳 👍🏽 ❤️ make one picture each"
-
-
-@pytest.fixture
-def looks(snap_compare):
-    """Whether a view looks as it did: size, keys to press first, theme."""
-
-    def compare(view=None, size=USUAL, keys=(), theme=None, **lesson):
-        async def prepare(pilot):
-            await settle(pilot)
-            for key in keys:
-                await pilot.press(key)
-                await settle(pilot)
-            for line in pilot.app.screen.query(Input):
-                line.cursor_blink = False
-
-        app = AttnApp(view or make_view(query=5), theme, **lesson)
-        return snap_compare(app, terminal_size=size, run_before=prepare)
-
-    return compare
 
 
 @pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors"])

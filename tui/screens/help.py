@@ -14,9 +14,14 @@ from textual.widgets import Static
 
 from core.language import N_, _
 from tui.keys import GROUPS, LEARNING_KEYS
-from tui.labels import pad
+from tui.labels import pad, wrap
 
 _IN_LEARNING = N_("In the pane of learning")
+_EVERYWHERE = (
+    N_("In the sentence, letters are text; F1, ^p and ^q work there too."),
+    N_("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls."),
+)
+_WIDTH, _AROUND = 118, 8  # cells of the box, and those of frame, padding and scrollbar
 _TWO_COLUMNS = 110  # cells; below, the groups stand one under the other
 READING = (
     (
@@ -91,16 +96,19 @@ def keys_content(*titles: str) -> Content:
     return Content.assemble(*parts)
 
 
-def reading_content() -> Content:
-    """Where keys and mouse work, then how to read the numbers."""
-    parts: list[str | tuple[str, str]] = [
-        _("In the sentence, letters are text; F1, ^p and ^q work there too.") + "\n",
-        _("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls.") + "\n\n",
-    ]
+def reading_content(width: int) -> Content:
+    """Where keys and mouse work, then how to read the numbers, in lines of so many cells.
+
+    Textual breaks lines at spaces, of which Chinese has none.
+    """
+
+    def lines(text: str) -> str:
+        return "\n".join(wrap(_(text), width)) + "\n"
+
+    parts: list[str | tuple[str, str]] = [lines(text) for text in _EVERYWHERE]
     for title, text in READING:
-        parts.append((f"{_(title)}\n", "bold $accent"))
-        parts.append(f"{_(text)}\n\n")
-    return Content.assemble(*parts)
+        parts += ["\n", (f"{_(title)}\n", "bold $accent"), lines(text)]
+    return Content.assemble(*parts, "\n")
 
 
 class HelpScreen(ModalScreen[None]):
@@ -133,10 +141,12 @@ class HelpScreen(ModalScreen[None]):
             with Horizontal():
                 yield Static(keys_content("Select", "Change", _IN_LEARNING))
                 yield Static(keys_content("Look", "Program"))
-            yield Static(reading_content())
+            yield Static(id="reading")
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
 
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width < _TWO_COLUMNS, "-narrow")
+        width = min(event.size.width, _WIDTH) - _AROUND
+        self.query_one("#reading", Static).update(reading_content(width))
