@@ -10,10 +10,15 @@ from rich.cells import cell_len, split_graphemes
 ELLIPSIS = "…"
 MASKED = "–"
 ONLY_THIS, ONLY_OTHER = "-", "+"  # tokens of one of two texts, as in a list of changes
-# What stays together in a line: a word, or one Chinese character, with the marks around it.
+# What stays together in a line: a word, a list of numbers, or one Chinese character, with the
+# marks around it.
 _WIDE = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef"
 _OPENING, _CLOSING = "（「『“《", "，。、；：？！）」』”》"
-_ATOM = rf"\s+|[{_OPENING}]*(?:[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
+_NUMBERS = r"[\[(][-+.,\d ]+[\])]"
+_ATOM = (
+    rf"\s+|[{_OPENING}]*(?:{_NUMBERS}[^\s{_WIDE}{_OPENING}{_CLOSING}]*"
+    rf"|[^\s{_WIDE}{_OPENING}{_CLOSING}]+|[{_WIDE}])?[{_CLOSING}]*"
+)
 
 
 def clip(text: str, cells: int) -> str:
@@ -85,8 +90,9 @@ def _atoms(text: str, cells: int) -> Iterator[str]:
     for atom in filter(None, re.findall(_ATOM, text)):
         if cell_len(atom) <= cells:
             yield atom
-        else:  # a word longer than a line
-            yield from atom
+            continue
+        for word in re.findall(r"\s+|\S+", atom):  # a list of numbers longer than a line
+            yield from (word,) if cell_len(word) <= cells else word
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:

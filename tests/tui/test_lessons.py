@@ -232,3 +232,10 @@ def test_chinese_breaks_between_characters_and_keeps_its_marks():
     assert list(wrap("one two three", 7)) == ["one two", "three"]
     assert list(wrap("abcdefghij", 4)) == ["abcd", "efgh", "ij"]
     assert list(wrap("", 4)) == [""]
+
+
+def test_a_list_of_numbers_stays_in_one_line():
+    assert list(wrap("a = [1, -1, 0], b", 12)) == ["a =", "[1, -1, 0],", "b"]
+    assert list(wrap("词 [1, 0]，(1, 2)。", 10)) == ["词", "[1, 0]，", "(1, 2)。"]
+    assert list(wrap("a [see b] c", 7)) == ["a [see", "b] c"]
+    assert list(wrap("[1, 2, 3]", 4)) == ["[1,", "2,", "3]"]
