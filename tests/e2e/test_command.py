@@ -60,6 +60,26 @@ def test_a_lesson_from_start_to_end():
         assert_restored(session)
 
 
+def test_a_lesson_from_start_to_end_in_chinese():
+    with explorer("lesson", "by-hand", "--lang", "zh", size=(120, 36)) as session:
+        session.wait_for("第 1 步，共 7 步")
+        session.wait_for("给定的矩阵")
+        for step in range(2, 8):
+            session.send(">")
+            session.wait_for(f"第 {step} 步，共 7 步")
+        session.wait_for("“你” 的向量")
+        session.wait_for("+1.9238")
+        session.send("e")
+        session.wait_for("句子不变")
+        session.send("c")
+        session.wait_for("已复制")
+        session.send("<")
+        session.wait_for("第 6 步，共 7 步")
+        session.send("q")
+        assert session.wait_for_exit() == 0
+        assert_restored(session)
+
+
 def test_numbers_on_screen_are_those_of_show():
     printed = attn_tui("show", "我想吃酸菜鱼", "--query", "1", "--head", "2").stdout.decode()
     weights = re.findall(r"^\d \S+ +(\d\.\d{3})$", printed, flags=re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 
 from core.language import set_language
 from core.lessons import bundled_lessons
-from core.names import NORMALIZERS, PANES
+from core.names import ATTENTIONS, NORMALIZERS, PANES
 from core.types import Edit, Learning, Mask, Wish
 from tests.cli.test_refusals import EXPLORE_ONLY, SHARED, SHOW_ONLY
 from tests.tui.helpers import (
@@ -25,6 +25,7 @@ from tests.tui.helpers import (
 )
 from tui import cli
 from tui.app import AttnApp
+from tui.choices import EXAMPLE_TARGET
 from tui.lessons import view_at
 from tui.palette import ExplorerCommands, examples
 
@@ -36,7 +37,8 @@ UNMARKED = {
     ("core/__init__.py", " has no attribute "),  # Python's own words, for who writes Python
     ("core/lesson_file.py", "none, causal, window:N, causal+window:N"),  # words of a file
     ("core/lesson_numbers.py", "the lesson compares with no text"),  # a mistake of ours
-    ("tui/choices.py", "The ball is blue"),  # an example sentence
+    ("tui/choices.py", "The ball is blue"),  # an example, and its translation
+    ("tui/choices.py", "La bola es azul"),
     ("tui/palette.py", "next page"),  # bindings that no footer shows
     ("tui/palette.py", "page before"),
 }
@@ -126,15 +128,21 @@ VIEWS = {
     "identity": {"pane": "weights", "switches": {"projections": "identity", "normalizer": "none"}},
     "unseen": {"text": CONTROL, "tokenizer": "chars", "pane": "tokens", "query": 2},
     "refused": {"text": " "},
+    "no target": {"target": "", "attention": "cross"},
+    **{
+        f"{name} {pane}": {"target": OTHER, "attention": name, "pane": pane}
+        for name in ATTENTIONS
+        for pane in ("weights", "derivation", "numbers")
+    },
     "long": {"text": TEXT * 400, "pane": "matrix", "model": {"heads": 2}},
 }
 
 
 def view_of(name):
     fields = dict(VIEWS[name])
-    learning = fields.pop("learning", None)
+    extra = {name: fields.pop(name) for name in ("learning", "target") if name in fields}
     view = make_view(fields.pop("text", TEXT), **fields)
-    return replace(view, request=replace(view.request, learning=learning))
+    return replace(view, request=replace(view.request, **extra))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
@@ -186,7 +194,8 @@ async def test_every_step_of_a_lesson(lesson, chinese):
     async with app.run_test(size=(120, 36), notifications=True) as pilot:
         await settle(pilot)
         for step in range(last + 1):
-            words = f"{lesson.request.text} {lesson.compare} {lesson.steps[step].say.zh}"
+            request = lesson.request
+            words = f"{request.text} {request.target} {lesson.compare} {lesson.steps[step].say.zh}"
             assert english(screen_text(app), words, lesson.name) == set()
             await press(pilot, "greater_than_sign")
 
@@ -195,7 +204,11 @@ async def test_every_command_of_the_palette(chinese):
     async with open_app(view_of("comparing")) as pilot:
         commands = list(ExplorerCommands(explorer_of(pilot.app))._commands())
         assert len(commands) > 100
-        given = [*pilot.app.available_themes, *(text for _title, text in examples())]
+        given = [
+            *pilot.app.available_themes,
+            EXAMPLE_TARGET,
+            *(text for _title, text in examples()),
+        ]
         given += [lesson.about.zh for lesson in bundled_lessons()]
         for command in commands:
             assert english(f"{command.name} {command.help}", *given, known=of_shell()) == set()
@@ -215,6 +228,8 @@ def printed(capsys, *words):
         ["show", TEXT],
         ["show", TEXT, "--query", "1", "--mask", "causal", "--block", "2"],
         ["show", TEXT, "--compare", OTHER],
+        ["show", TEXT, "--target", OTHER],
+        ["show", TEXT, "--target", OTHER, "--attention", "cross", "--derive"],
         ["show", TEXT, "--compare", OTHER, "--query", "1"],
         ["show", CONTROL, "--tokenizer", "chars"],
         ["show", TEXT, "--wish", "1:0=0.5", "--steps", "3"],
