@@ -94,7 +94,7 @@ CHANGE = (
     Key("n", "n", "word('normalizer')", N_("normalizer: softmax, linear attention, none")),
     Key("enter", "enter", "type_over", N_("to the numbers; there, type one over")),
     Key("delete,backspace", "del", "put_back", N_("there, put the original number back")),
-    Key("u", "u", "undo", N_("take the last switch back")),
+    Key("u", "u", "undo", N_("undo the last switch")),
     Key("t", "t", "temperature(1)", N_("hotter: flatter weights")),
     Key("T", "T", "temperature(-1)", N_("colder: sharper weights")),
 )
