@@ -59,6 +59,13 @@ def test_compare(looks, size):
 
 
 @SIZES
+@pytest.mark.parametrize("pane", ["tokens", "matrix", "derivation"])
+def test_cross_attention(looks, pane, size):
+    view = seen(pane, attention="cross")
+    assert looks(replace(view, request=replace(view.request, target=OTHER)), size)
+
+
+@SIZES
 def test_derivation_as_far_as_the_mask(looks, size):
     mask = Mask(causal=True, window=2, blocked=frozenset({1}))
     assert looks(seen("derivation", stage="mask", mask=mask), size)
