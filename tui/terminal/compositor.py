@@ -102,9 +102,14 @@ class SpansCompositor(Compositor):
         """
         lines = range(self.size.height)
         found = [(y, piece) for y in filter(is_rendered_line, lines) for piece in self._pieces(y)]
+        places = {(y, piece.left): piece for y, piece in found}
         chops: list[dict[int, Strip]] = [{} for _ in lines]
         for y, left, segments in _drawn(found):
-            chops[y][left] = Strip(segments)
+            piece = places[y, left]  # a widget may draw less than its line, as a placeholder does
+            strip = Strip(segments)
+            chops[y][left] = strip.adjust_cell_length(
+                piece.right - left, piece.widget.visual_style.rich_style
+            )
         return chops
 
     def _pieces(self, y: int) -> list[Piece]:
