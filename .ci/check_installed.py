@@ -55,8 +55,20 @@ def explored(command: str) -> None:
     assert child.exitstatus == 0, child.exitstatus
 
 
+def served(command: str) -> None:
+    """What serving needs beside is named, and what OpenSSH needs is printed without it."""
+    refused = subprocess.run([command, "serve", "--ssh", "--open"], capture_output=True, text=True)
+    assert refused.returncode == 2, refused
+    assert "pip install 'attn-tui[ssh]'" in refused.stderr, refused.stderr
+    printed = subprocess.run(
+        [command, "serve", "--print-sshd"], check=True, capture_output=True, text=True
+    )
+    assert "ForceCommand" in printed.stdout, printed.stdout
+
+
 if __name__ == "__main__":
     printed(sys.argv[1])
     listed(sys.argv[1])
+    served(sys.argv[1])
     explored(sys.argv[1])
-    print("installed command: show, lessons and explorer work")
+    print("installed command: show, lessons, serve and explorer work")

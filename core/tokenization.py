@@ -20,6 +20,7 @@ from core.text import visible
 from core.types import Token, Tokens
 
 MAX_TOKENS = 2048
+_most = MAX_TOKENS  # of this process
 
 # Scripts that are written without spaces between words, and the two length marks of kana
 # that belong to no script: one token a character.
@@ -37,10 +38,16 @@ PATTERNS = {
 }
 
 
+def set_most_tokens(count: int) -> None:
+    """Cut every text from now on into at most `count` tokens, `MAX_TOKENS` where nobody says so."""
+    global _most
+    _most = count
+
+
 class TokenizerLike(Protocol):
     """What every tokenizer here can do."""
 
-    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+    def encode(self, text: str, limit: int | None = None) -> Tokens:
         """Cut `text` into at most `limit` tokens.
 
         Raises
@@ -84,7 +91,8 @@ class PatternTokenizer:
     def __init__(self, pattern: str) -> None:
         self._split = _splitter(pattern)
 
-    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+    def encode(self, text: str, limit: int | None = None) -> Tokens:
+        limit = _most if limit is None else limit
         text, notices = _clean(text)
         pieces = self._split.pre_tokenize_str(text)
         if not pieces:
@@ -127,7 +135,8 @@ class FileTokenizer:
         self._tokenizer.encode_special_tokens = True
         self._unknown = _unknown_id(path, self._tokenizer)
 
-    def encode(self, text: str, limit: int = MAX_TOKENS) -> Tokens:
+    def encode(self, text: str, limit: int | None = None) -> Tokens:
+        limit = _most if limit is None else limit
         text, notices = _clean(text)
         shown = visible(str(self._path))
         with _refused(

@@ -94,7 +94,7 @@ class AttnApp(App[None]):
     def action_command_palette(self) -> None:
         from tui.palette import SteadyPalette
 
-        if not isinstance(self.screen, CommandPalette):
+        if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
             self.push_screen(
                 SteadyPalette(placeholder=_("Search for commands…"), id="--command-palette")
             )

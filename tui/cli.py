@@ -38,10 +38,12 @@ from tui.options import (
     shared,
     switches,
 )
+from tui.serve.command import serve
+from tui.serve.options import DEMO, demo, refuse_allowances
 from tui.terminal.checks import check_terminal, prepare_environment
-from tui.text_given import LESSON, LESSONS, SHOW, WORKSHEET, one_text, text_to_show
+from tui.text_given import LESSON, LESSONS, SERVE, SHOW, WORKSHEET, one_text, text_to_show
 from tui.traced import compared_with, traced
-from tui.usage import Command, option, refusal, take_language
+from tui.usage import Command, option, print_version, refusal, take_language
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
@@ -64,16 +66,9 @@ class ExploreCommand(Command):
             (WORKSHEET, "[OPTIONS] TEXT"),
             (LESSON, "[OPTIONS] NAME"),
             (LESSONS, ""),
+            (SERVE, "[OPTIONS] [TEXT]"),
         ):
             self.write_usage(formatter, f"{NAME} {command}", words, first=False)
-
-
-def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        click.echo(f"{NAME} {version(NAME)}")
-        ctx.exit()
 
 
 @click.command(
@@ -82,27 +77,33 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
     help=N_("Explore attention on TEXT in the terminal. Layers, heads and tokens count from 0."),
     epilog=N_(
         "“attn-tui show --help” explains how to print instead, “attn-tui worksheet --help” how to"
-        " make an exercise, “attn-tui lessons” lists worked examples. Put -- before a text that"
-        " starts with - or is the word show, worksheet, lesson or lessons."
+        " make an exercise, “attn-tui serve --help” how to serve others, “attn-tui lessons” lists"
+        " worked examples. Put -- before a text that starts with - or is the word show, worksheet,"
+        " lesson, lessons or serve."
     ),
 )
 @click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
 @shared
 @places
+@demo
 @general
 @option(
     "--version",
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_print_version,
+    callback=print_version,
     help=N_("Show the version and exit."),
 )
-def explore(words: tuple[str, ...], theme: str | None, **options: Any) -> None:
+def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: Any) -> None:
     """Check all that can be checked on the shell's screen, then open the explorer's."""
     _check_terminal()
-    view = build_view(one_text(words), options)
-    _open(view, theme)
+    if demo:
+        from tui.serve.start import open_demo
+
+        open_demo(click.get_current_context().params)
+    refuse_allowances(_given())
+    _open(build_view(one_text(words), options), theme)
 
 
 @click.command(
@@ -234,7 +235,7 @@ def lessons() -> None:
     _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
-COMMANDS = {SHOW: show, WORKSHEET: worksheet, LESSON: lesson, LESSONS: lessons}
+COMMANDS = {SHOW: show, WORKSHEET: worksheet, LESSON: lesson, LESSONS: lessons, SERVE: serve}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -244,6 +245,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # whatever the locale says: JSON has no other
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if DEMO in words:
+        from tui.serve.isolate import isolate
+
+        isolate(words)
     set_language(of_locale())
     sys.exit(_run(words))
 

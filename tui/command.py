@@ -23,7 +23,7 @@ from tui.scene import View
 from tui.values import NONE
 
 NAME = "attn-tui"
-COMMANDS = ("show", "worksheet", "lesson", "lessons")  # such a text needs a -- before it
+COMMANDS = ("show", "worksheet", "lesson", "lessons", "serve")  # such a text needs a -- before it
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 

@@ -22,6 +22,7 @@ from tui.choices import (
     VECTORS,
     ZOOMS,
 )
+from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
 from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
@@ -196,6 +197,13 @@ _PLACES = (
     attention(N_("Attention to look at; decoder and cross with --target only.")),
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
+    option(
+        "--ascii",
+        is_flag=True,
+        expose_value=False,
+        callback=draw_in_ascii,
+        help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
+    ),
 )
 OF_A_TEXT = ("tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
 

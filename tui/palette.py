@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -82,6 +82,14 @@ class ExplorerCommands(Provider):
         """The explorer, also when the help lies over it."""
         return next(s for s in self.app.screen_stack if isinstance(s, ExplorerScreen))
 
+    def lessons(self) -> Iterable[Lesson]:
+        """The lessons to offer."""
+        return lessons()
+
+    def tokenizers(self) -> Iterable[tuple[str, str]]:
+        """The tokenizers to offer: what is shown, and the name."""
+        return zip(PATTERNS, PATTERNS, strict=True)
+
     async def discover(self) -> Hits:
         for command in self._commands():
             yield DiscoveryHit(
@@ -105,7 +113,7 @@ class ExplorerCommands(Provider):
         for title, text in examples():
             name = _("Example: {title}").format(title=title)
             yield Command(name, visible(text), partial(explorer.explore, text))
-        for lesson in lessons():
+        for lesson in self.lessons():
             name = _("Lesson: {title}").format(title=lesson.title.of(spoken()))
             run = partial(explorer.open_lesson, lesson)
             yield Command(name, lesson.about.of(spoken()), run)
@@ -132,8 +140,8 @@ class ExplorerCommands(Provider):
         for back, name in enumerate(WHOLE_PATTERNS):
             run = partial(explorer.wish_whole, back)
             yield Command(_(name), _("a wish for every row, to be learned"), run)
-        for name in PATTERNS:
-            title, run = _("Tokenizer: {name}").format(name=name), partial(self._tokenize, name)
+        for shown, name in self.tokenizers():
+            title, run = _("Tokenizer: {name}").format(name=shown), partial(self._tokenize, name)
             yield Command(title, _("cut the sentence this way"), run)
         for title, text in examples():
             run = partial(explorer.compare_with, text)

@@ -8,7 +8,13 @@ import click
 
 from core.language import _
 
-SHOW, WORKSHEET, LESSON, LESSONS = COMMANDS = ("show", "worksheet", "lesson", "lessons")
+SHOW, WORKSHEET, LESSON, LESSONS, SERVE = COMMANDS = (
+    "show",
+    "worksheet",
+    "lesson",
+    "lessons",
+    "serve",
+)
 MAX_STDIN_BYTES = 2**24
 
 

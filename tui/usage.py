@@ -179,3 +179,11 @@ def print_help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> Non
     if wanted and not ctx.resilient_parsing:
         click.echo(ctx.get_help())
         ctx.exit()
+
+
+def print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        click.echo(f"attn-tui {version('attn-tui')}")
+        ctx.exit()

@@ -16,6 +16,7 @@ from tests.cli.test_command import view_of
 from tui import cli, options
 from tui.choices import EXAMPLE
 from tui.scene import View
+from tui.serve.options import NAMES as ALLOWANCES
 
 
 def test_without_arguments_the_view_is_the_default_one():
@@ -80,7 +81,13 @@ def test_blocked_keys():
 def test_show_and_the_explorer_share_their_options():
     own = {"--help", "--format", "--output", "--derive", "--lesson"}
     explorer = {"--pane", "--vector", "--zoom", "--stage", "--array", "--dim"}
-    explorer |= {"--theme", "--version", "--help"}
+    explorer |= {"--ascii", "--theme", "--version", "--help"}
+    explorer |= {
+        "--demo",
+        "--lead",
+        "--follow",
+        *(f"--{name.replace('_', '-')}" for name in ALLOWANCES),
+    }
 
     def names(command):
         return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}

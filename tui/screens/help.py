@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
@@ -84,12 +85,13 @@ READING = (
 )
 
 
-def keys_content(*titles: str) -> Content:
-    """The keys of some groups."""
+def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
+    """The keys of some groups, as far as their actions are usable."""
     parts: list[str | tuple[str, str]] = []
     for title in titles:
         parts.append((f"{_(title)}\n", "bold $accent"))
-        for key in {**GROUPS, _IN_LEARNING: LEARNING_KEYS}[title]:
+        keys = {**GROUPS, _IN_LEARNING: LEARNING_KEYS}[title]
+        for key in (key for key in keys if usable(key.action)):
             parts.append((f"  {pad(key.shown, 8)}", "bold"))
             parts.append(f"{_(key.help)}\n")
         parts.append("\n")
@@ -134,13 +136,17 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
+    def __init__(self, usable: Callable[[str], bool] = lambda _action: True) -> None:
+        super().__init__()
+        self._usable = usable
+
     def compose(self) -> ComposeResult:
         with VerticalScroll() as scroll:
             scroll.border_title = _("Help")
             scroll.border_subtitle = _("↑↓ scroll · esc close")
             with Horizontal():
-                yield Static(keys_content("Select", "Change", _IN_LEARNING))
-                yield Static(keys_content("Look", "Program"))
+                yield Static(keys_content("Select", "Change", _IN_LEARNING, usable=self._usable))
+                yield Static(keys_content("Look", "Program", usable=self._usable))
             yield Static(id="reading")
 
     def on_mount(self) -> None:

@@ -64,10 +64,14 @@ class LessonScreen(TargetScreen):
             self.submit(Request(text))
 
     def _show_step(self, guide: Guide) -> None:
-        request, other = guide.view.request, guide.view.compare
+        self.show_view(guide.view, guide.places)
+
+    def show_view(self, view: View, places: dict[str, Any]) -> None:
+        """Show another request, and select places in its trace once that is there."""
+        request, other = view.request, view.compare
         again = other == self.state.view.compare
         self.show_other(other)
-        self._to_select = guide.places
+        self._to_select = places
         self.show_lesson()
         shown = self.state.trace.request if self.state.trace else None
         if (

@@ -15,17 +15,18 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from tui.terminal.leaving import Deadline, ImpatientExecutor, SignalWatch, end_if_threads_linger
+from tui.terminal import plain
+from tui.terminal.leaving import (
+    RESTORE,
+    Deadline,
+    ImpatientExecutor,
+    SignalWatch,
+    end_if_threads_linger,
+)
 from tui.terminal.streams import InputDecoder, TerminalFile, write_all
 
 SCREEN: Final = 2  # Textual paints on error output
 HANGUP_CODE: Final = 128 + signal.SIGHUP
-# Every mode that Textual may have switched on, in the order of its own way out. The keyboard mode
-# and the colours belong to the alternate screen, so they end before it does.
-RESTORE: Final = (
-    "\x1b[?2026l\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
-    "\x1b[?1016l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
-)
 # Escape alone is a key, Escape with more is not: Textual's parser asks for the time this often.
 TICK: Final = 0.05
 # Reports of the mouse that were under way when it was switched off arrive until it has been quiet.
@@ -38,7 +39,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
-        self._file: Any = TerminalFile(SCREEN, self._hang_up)
+        self._file: Any = TerminalFile(SCREEN, self._hang_up, plain.table())
         self._attributes: list[Any] | None = None
         self._deadline = Deadline(self.restore)
         self._signals = SignalWatch(lambda number: self.leave(128 + number))

@@ -16,6 +16,12 @@ LEAVE_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SI
 PATIENCE: Final = 1.5
 RESTORE_PATIENCE: Final = 0.3
 THREAD_PATIENCE: Final = 0.3
+# Every mode that Textual may have switched on, in the order of its own way out. The keyboard mode
+# and the colours belong to the alternate screen, so they end before it does.
+RESTORE: Final = (
+    "\x1b[?2026l\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
+    "\x1b[?1016l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
+)
 
 
 class SignalWatch:

@@ -4,7 +4,7 @@ import os
 import re
 import select
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from tui.terminal.controls import carrier
@@ -62,9 +62,12 @@ class TerminalFile:
     dropped, for a program that is on its way out must not stumble over its own goodbye.
     """
 
-    def __init__(self, fileno: int, on_gone: Callable[[], None]) -> None:
+    def __init__(
+        self, fileno: int, on_gone: Callable[[], None], stand_ins: Mapping[int, str] | None = None
+    ) -> None:
         self._fileno = fileno
         self._on_gone = on_gone
+        self._stand_ins = stand_ins
         self._compress = SgrCompressor().feed
         self._waiting: list[str] = []
         self._size = 0
@@ -93,6 +96,8 @@ class TerminalFile:
         self._size = 0
         if self._gone or not text:
             return
+        if self._stand_ins is not None:
+            text = text.translate(self._stand_ins)
         try:
             write_all(self._fileno, self._compress(text).encode("utf-8", "replace"))
         except OSError:

@@ -1,0 +1,141 @@
+"""One session is followed by the others, live and one way."""
+
+import re
+import signal
+
+import pytest
+
+from tests.serve.helpers import READY, Server, answers, leave, make_key, wait_until
+
+FOLLOWING = "following the presenter"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("present")
+    key = make_key(folder)
+    with Server(
+        folder, "--present", "--authorized-keys", f"{key}.pub", "--max-sessions", "3", "The cat sat"
+    ) as running:
+        code = re.search(r"presenter@\S+ with the password (\S+)", running.said)[1]
+        running.code = answers(folder, code)
+        running.key = ["-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
+        yield running
+        wait_until(lambda: not running.sessions)
+
+
+def presenter(server, size=(80, 24)):
+    options = ["-o", "PubkeyAuthentication=no", "-o", "NumberOfPasswordPrompts=1"]
+    return server.client(*options, user="presenter", env=server.code, size=size)
+
+
+def test_viewers_see_what_the_presenter_does(server):
+    """Text, model, token, head, pane and the step of a lesson; sizes are each one's own."""
+    with server.client(*server.key) as early, presenter(server, (120, 36)) as leader:
+        early.wait_for(FOLLOWING)
+        leader.wait_for("you present")
+        leader.send("e")
+        leader.wait_for("esc done")
+        leader.send(" 我想")
+        for session in (leader, early):
+            session.wait_for("5 tokens")
+        early.wait_for("The cat sat 我想")
+        leader.send("\x1b")
+        leader.wait_for(READY)
+        leader.send(".")
+        early.wait_for("head 1 ·")
+        leader.send("j3")
+        early.wait_for("Pattern · layer 0 · head 1")
+        early.wait_for("▶ cat")
+        leader.send("m")
+        early.wait_for("mask causal")
+        with server.client(*server.key, size=(120, 36)) as late:
+            late.wait_for("mask causal")
+            late.wait_for("▶ cat")
+            leader.send("\x10")
+            leader.wait_for("Search for commands")
+            leader.send("three words, two")
+            leader.wait_for("Lesson: Three words, two dimensions")
+            leader.send("\r")
+            for session in (leader, early, late):
+                session.wait_for("step 1 of")
+            leader.send(">")
+            for session in (leader, early, late):
+                session.wait_for("step 2 of")
+            leave(late)
+        leave(leader)
+        early.wait_for("step 2 of")  # what was shown last stays
+        leave(early)
+
+
+def test_a_viewer_explores_alone_and_catches_up(server):
+    with server.client(*server.key) as viewer, presenter(server) as leader:
+        leader.wait_for(READY)
+        viewer.wait_for(FOLLOWING)
+        viewer.wait_for("head 0 ·")
+        viewer.send("...mje3z")  # none of it does anything
+        viewer.send("?")
+        viewer.wait_for("esc close")
+        viewer.send("\x1b")
+        viewer.wait_for("head 0 · mask none")
+        viewer.send("f")
+        viewer.wait_for("alone · f to follow")
+        viewer.send("..")
+        viewer.wait_for("head 2 ·")
+        leader.send(".")
+        leader.wait_for("head 1 ·")
+        leader.send("e")
+        leader.wait_for("esc done")
+        leader.send(" mat")
+        leader.wait_for("4 tokens")
+        assert "head 2 ·" in viewer.text
+        viewer.send("f")
+        viewer.wait_for(FOLLOWING)
+        viewer.wait_for("head 1 ·")
+        viewer.wait_for("4 tokens")
+        leader.send("\x1b")
+        leave(leader)
+        leave(viewer)
+
+
+def test_nothing_of_a_viewer_reaches_the_presenter(server):
+    """Not even a viewer whose process is stopped holds the others up."""
+    with (
+        server.client(*server.key) as stopped,
+        server.client(*server.key) as viewer,
+        presenter(server) as leader,
+    ):
+        stopped.wait_for(FOLLOWING)
+        first = server.sessions
+        viewer.wait_for(FOLLOWING)
+        leader.wait_for("you present")
+        viewer.send("f")
+        viewer.wait_for("alone")
+        viewer.send("mmm...")
+        viewer.wait_for("head 3 ·")
+        stopped.kill(signal.SIGSTOP)
+        for head in ("1", "2", "3"):
+            leader.send(".")
+            leader.wait_for(f"head {head} ·")
+        assert "mask none" in leader.text
+        stopped.kill(signal.SIGCONT)
+        stopped.wait_for("head 3 ·")
+        assert set(first) <= set(server.sessions)
+        leave(viewer)
+        leave(stopped)
+        leave(leader)
+
+
+def test_the_presenter_is_one_who_knows_the_code(server):
+    result = server.run("-tt", *server.key, user="presenter")
+    assert result.returncode == 255
+    assert b"Permission denied" in result.stderr
+    with presenter(server) as leader:
+        leader.wait_for("you present")
+        with presenter(server) as second:
+            assert second.wait_for_exit() == 1
+            assert "Somebody presents already." in second.output
+        leave(leader)
+    with presenter(server) as again:
+        again.wait_for("you present")
+        leave(again)

@@ -1,0 +1,177 @@
+"""All sessions of a server: who may begin one, what it runs, what is logged, how all end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import gmtime, monotonic, strftime
+
+from core.language import _, spoken
+from core.text import visible
+from tui.serve.child import COMMAND
+from tui.serve.isolate import KEPT_OF_HOST
+from tui.serve.presentation import Presentation
+from tui.serve.session import Session
+from tui.terminal.leaving import RESTORE
+
+MAX_NAME = 40
+_TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,39}")
+_COLORS = ("truecolor", "24bit")
+
+
+def log(what: str) -> None:
+    """Write a line of the log; what comes from a guest stands in it as data."""
+    print(strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), visible(what), file=sys.stderr, flush=True)
+
+
+def short(name: str) -> str:
+    """A name from a guest, fit for the log."""
+    return visible(name[:MAX_NAME]) or "-"
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What a client asked for.
+
+    Attributes
+    ----------
+    name : str
+        For the log: where it comes from, and as whom.
+    term : str
+    size : tuple of int
+        Columns and lines.
+    environment : mapping
+        Variables that it sent.
+    presents : bool
+        It is the presenter.
+    """
+
+    name: str
+    term: str
+    size: tuple[int, int]
+    environment: Mapping[str, str]
+    presents: bool = False
+
+
+class House:
+    """The sessions that run now.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The command line of a session.
+    most : int
+        Sessions at one time.
+    host : mapping
+        The host's own environment.
+    presentation : Presentation, optional
+        What one session shows the others.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        most: int,
+        host: Mapping[str, str],
+        presentation: Presentation | None = None,
+    ) -> None:
+        self.presentation = presentation
+        self.words = words
+        self.most = most
+        self.host = {name: host[name] for name in KEPT_OF_HOST if name in host}
+        self.closing = False
+        self._running: dict[Session, str] = {}
+        self._begun = 0
+
+    @property
+    def full(self) -> bool:
+        return len(self._running) >= self.most
+
+    async def host_guest(self, session: Session, guest: Guest, tell: Callable[[str], None]) -> int:
+        """Run a session from start to end, or say why there is none; its exit code."""
+        if self.closing:
+            return 1
+        if guest.presents and self.presentation is not None:  # there is always room for one
+            if self.presentation.busy:
+                tell(_("Somebody presents already."))
+                return 1
+            return await self._host(session, guest, tell)
+        if self.full:
+            log(f"{guest.name} turned away: {self.most} sessions")
+            full = _("All {n} places are taken. Please try again in a few minutes.")
+            tell(full.format(n=self.most))
+            return 1
+        return await self._host(session, guest, tell)
+
+    async def _host(self, session: Session, guest: Guest, tell: Callable[[str], None]) -> int:
+        self._begun += 1
+        number, start = self._begun, monotonic()
+        self._running[session] = guest.name
+        log(f"{guest.name} session {number} begins ({len(self._running)} of {self.most})")
+        try:
+            with self._pipe(guest) as (more, pipes):
+                words = [*COMMAND, *more, *_language(guest.environment), *self.words]
+                code = await session.run(words, self.environment(guest), guest.size, pipes)
+        except OSError as error:
+            log(f"{guest.name} session {number} did not begin: {error.strerror}")
+            tell(_("This host cannot open a session now. Please try again later."))
+            return 1
+        finally:
+            del self._running[session]
+        log(f"{guest.name} session {number} ended, code {code}, {monotonic() - start:.0f} s")
+        if code < 0:
+            session.show(RESTORE.encode())  # it had no time to give the terminal back
+        if self.closing:
+            tell(_("The host has ended this session. Goodbye."))
+        elif code not in (0, 129):
+            tell(_("This session has ended because of a fault. Connect again."))
+        return code
+
+    @contextmanager
+    def _pipe(self, guest: Guest) -> Iterator[tuple[list[str], list[int]]]:
+        """Words and pipes of a session that presents or follows."""
+        if self.presentation is None:
+            yield [], []
+        elif guest.presents:
+            pipe = self.presentation.lead()
+            try:
+                yield ["--lead", str(pipe)], [pipe]
+            finally:
+                os.close(pipe)
+                self.presentation.leave()
+        else:
+            pipe, feed = self.presentation.follow()
+            try:
+                yield ["--follow", str(pipe)], [pipe]
+            finally:
+                os.close(pipe)
+                self.presentation.drop(feed)
+
+    def environment(self, guest: Guest) -> dict[str, str]:
+        """What the process of a session sees: nothing but what is named here."""
+        term = guest.term if _TERM.fullmatch(guest.term) else "xterm"
+        found = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TERM": term, **self.host}
+        if guest.environment.get("COLORTERM") in _COLORS:
+            found["COLORTERM"] = "truecolor"
+        if guest.environment.get("NO_COLOR"):
+            found["NO_COLOR"] = "1"
+        return found
+
+    async def close(self) -> None:
+        """End all sessions, each with its terminal as it was."""
+        self.closing = True
+        await asyncio.gather(*(session.stop() for session in list(self._running)))
+
+
+def _language(environment: Mapping[str, str]) -> list[str]:
+    """The language of a guest whose client tells, else of the host."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    sent = next(filter(None, (environment.get(name) for name in names)), "C").partition(".")[0]
+    if sent in ("C", "POSIX"):
+        return ["--lang", spoken()]
+    return ["--lang", "zh" if sent.startswith("zh") else "en"]

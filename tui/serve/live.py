@@ -1,0 +1,99 @@
+"""Presenting: the view of one session travels to the others as the command that opens it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from core.errors import AttnError
+from tui.command import command_line
+from tui.lessons import Guide, changed, step_index, view_at
+from tui.options import build_view
+from tui.serve.words import words_of
+from tui.text_given import LESSON, one_text
+
+if TYPE_CHECKING:
+    from tui.scene import View
+
+READ_SIZE = 65_536
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a presenter shows.
+
+    Attributes
+    ----------
+    view : View
+    guide : Guide, optional
+        The lesson and its step.
+    """
+
+    view: View
+    guide: Guide | None
+
+
+class Leader:
+    """Tells what is shown, through a pipe that the server reads."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._told: list[str] = []
+
+    def tell(self, view: View, guide: Guide | None) -> None:
+        """Send a view if it is not the last one; one that no command line can carry is not sent."""
+        try:
+            words = words_of(command_line(view, None, guide))[1:]
+        except (AttnError, ValueError):
+            return
+        if words != self._told:
+            self._told = words
+            os.write(self._pipe, json.dumps(words).encode() + b"\n")
+
+
+class Follower:
+    """Hears what is shown, through a pipe that nothing can be sent through."""
+
+    def __init__(self, pipe: int, heard: Callable[[list[str]], None]) -> None:
+        self._pipe = pipe
+        self._heard = heard
+        self._buffer = b""
+        os.set_blocking(pipe, False)
+
+    def read(self) -> bool:
+        """Take what has arrived; only the last whole message counts. False at the end."""
+        try:
+            data = os.read(self._pipe, READ_SIZE)
+        except BlockingIOError:
+            return True
+        self._buffer += data
+        *whole, self._buffer = self._buffer.split(b"\n")
+        if whole:
+            self._heard(json.loads(whole[-1]))
+        return bool(data)
+
+
+def shown(words: list[str]) -> Shown:
+    """The view that a command opens, and its lesson."""
+    from tui.cli import parse
+
+    with parse(words) as ctx:
+        options = dict(ctx.params)
+        typed = click.core.ParameterSource.COMMANDLINE
+        given = {name for name in options if ctx.get_parameter_source(name) is typed}
+        if words[:1] == [LESSON]:
+            return _of_lesson(options, given)
+        return Shown(build_view(one_text(options["words"]), options), None)
+
+
+def _of_lesson(options: dict[str, Any], given: set[str]) -> Shown:
+    from core.lessons import open_lesson
+
+    lesson = open_lesson(options["name"])
+    step = step_index(lesson, options["step"])
+    return Shown(changed(view_at(lesson, step), options, given), Guide(lesson, step))

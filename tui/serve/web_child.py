@@ -1,0 +1,47 @@
+"""What a session in a browser runs: the explorer between two pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from tui.serve.session import bounded
+
+COMMAND = (sys.executable, "-I", "-c", "from tui.serve.web_child import main; main()")
+
+
+def main() -> None:
+    """Explore as the words say; textual-serve draws, so there is no terminal to check."""
+    import tui.cli
+    from core.language import set_language
+    from tui.serve.isolate import lock
+    from tui.serve.start import demo_app
+    from tui.terminal.checks import prepare_environment
+    from tui.usage import take_language
+
+    words, language = take_language(sys.argv[1:])
+    set_language(language or "en")
+    size = _size()
+    prepare_environment()
+    app = demo_app(tui.cli.parse(words).params)
+
+    from textual.drivers.web_driver import WebDriver
+
+    class BoundedDriver(WebDriver):
+        """A page may ask for any size."""
+
+        def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
+            if packet_type == "resize":
+                columns, lines = bounded(payload["width"], payload["height"])
+                payload = {**payload, "width": columns, "height": lines}
+            super().on_meta(packet_type, payload)
+
+    lock()
+    app.driver_class = BoundedDriver
+    app.run(size=size)
+    sys.exit(app.return_code)
+
+
+def _size() -> tuple[int, int]:
+    return bounded(os.environ.get("COLUMNS", "80"), os.environ.get("ROWS", "24"))
