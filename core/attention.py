@@ -137,7 +137,7 @@ def attend(
     v = split_heads(answering @ weights.w_v, heads)  # [head, key, d_head]
 
     dot = q @ k.transpose(0, 2, 1)  # [head, query, key]
-    attn_scores = dot / divisor(q.shape[-1], switches)  # [head, query, key]
+    attn_scores: Array = dot / divisor(q.shape[-1], switches)  # [head, query, key]
     attn_scores = edited(attn_scores, typed_over(switches, "attn_scores", layer))
     if switches.normalizer == "softmax":
         pattern = masked_softmax(attn_scores, mask)  # [head, query, key]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from core.comparison import Comparison, align, ranked, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
 from core.language import _
-from core.runner import BUDGET_BYTES, needed_bytes, trace
-from core.tokenization import open_tokenizer
+from core.runner import BUDGET_BYTES, needed_bytes, tokenizer_of, trace
 from core.types import GivenModel, Request, Tokens, Trace
 
 
@@ -58,7 +57,7 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
     if not text.strip():
         raise TextError(_("the text to compare with is empty"), _("type a word or a sentence"))
     try:
-        other = open_tokenizer(request.tokenizer, request.as_saved).encode(text)
+        other = tokenizer_of(request).encode(text)
     except TextError as error:
         message = _("the text to compare with is refused: {reason}").format(reason=error.message)
         raise TextError(message, error.hint) from error

@@ -37,13 +37,24 @@ from core.edits import switches_of, typed_over
 from core.errors import SettingError
 from core.language import N_, _
 from core.names import ATTENTIONS
-from core.types import Array, Attention, LayerTrace, Switches, Trace
+from core.types import Array, Attention, CheckpointModel, LayerTrace, Switches, Trace
 
 PATTERN_CHECKS = (N_("rows sum to 1"), N_("masked cells 0"), N_("finite"))
 TOLERANCE = 1e-9  # of 1 + the size of what is added up
 # Softmax turns an error of a score into as large a part of a weight, and a score as large as s has
 # an error of some 2^-48 s. It counts only where scores exceed 10^5, at temperatures near 0.
 _SCORE_ERROR = 2.0**-48 / TOLERANCE
+
+
+def no_derivation(model: CheckpointModel) -> SettingError:
+    """Why the numbers of a real model are not worked out."""
+    return SettingError(
+        _(
+            "a derivation knows no biases, no norms before attention and no turned positions, which"
+            " models like {name} have"
+        ).format(name=model.name),
+        _("derive under the seeded model, or look at every number with --format json"),
+    )
 
 
 def derive(
@@ -75,6 +86,8 @@ def derive(
         A number names what is not there.
     """
     model, switches, found = trace.request.model, trace.request.switches, trace.attentions
+    if isinstance(model, CheckpointModel):
+        raise no_derivation(model)
     if attention not in found:
         raise SettingError(
             _("there is no {attention} attention").format(attention=attention),
@@ -253,6 +266,7 @@ def _output(
     rows = [_floats(row) for row in arrays.z[:, query]]
     rows[head] = z
     merged = tuple(x for row in rows for x in row)
+    assert arrays.weights is not None  # noqa: S101 - `derive` refuses real models
     w_o = arrays.weights.w_o
     index = component % w_o.shape[1]
     terms, attn_out = _times(merged, w_o, index)

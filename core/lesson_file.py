@@ -23,7 +23,16 @@ from core.names import ATTENTIONS, EDITABLE, MAX_STEPS, NORMALIZERS, PANES, PROJ
 from core.runner import check_model, check_switches, check_target, check_wishes, cut
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import GivenModel, Mask, ModelSpec, Request, Switches, Tokens, Wish
+from core.types import (
+    CheckpointModel,
+    GivenModel,
+    Mask,
+    ModelSpec,
+    Request,
+    Switches,
+    Tokens,
+    Wish,
+)
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20
@@ -291,6 +300,7 @@ def _expected(table: Table, limits: dict[str, int], steps: int, other: Tokens | 
 
 def _check_request(table: Table, request: Request) -> tuple[Tokens, Tokens | None]:
     """Check model, switches and texts against each other; gives the texts' tokens."""
+    assert not isinstance(request.model, CheckpointModel)  # noqa: S101 - no lesson names one
     try:
         check_model(request.model)
     except AttnError as error:

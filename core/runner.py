@@ -17,9 +17,12 @@ from core.language import _
 from core.learning import check_learning
 from core.names import NORMALIZERS, PROJECTIONS
 from core.stacks import decode, encode, mask_of
-from core.tokenization import open_tokenizer
+from core.tokenization import TokenizerLike, open_tokenizer
 from core.types import (
+    AnyModel,
+    Array,
     Attention,
+    CheckpointModel,
     GivenModel,
     LayerTrace,
     Mask,
@@ -49,7 +52,7 @@ def run(request: Request) -> Trace:
     Returns
     -------
     Trace
-        All arrays are float64 and cannot be written to.
+        All arrays are float64, of real models float32, and cannot be written to.
 
     Raises
     ------
@@ -62,16 +65,16 @@ def run(request: Request) -> Trace:
         something cannot be learned, or a layer's numbers are no longer finite.
     BudgetError
         The arrays would not fit into the budget of 1 GiB.
+    ModelError
+        A real model cannot be opened any more, or its numbers are not finite.
     """
-    check_model(request.model)
-    check_switches(request.switches)
-    check_learning(request)
+    check_request(request)
     return trace(request, *cut(request))
 
 
 def cut(request: Request) -> tuple[Tokens, Tokens | None]:
     """The tokens of the text, and those of the target if there is one."""
-    tokenizer = open_tokenizer(request.tokenizer, request.as_saved)
+    tokenizer = tokenizer_of(request)
     tokens = tokenizer.encode(request.text)
     if request.target is None:
         return tokens, None
@@ -83,11 +86,26 @@ def cut(request: Request) -> tuple[Tokens, Tokens | None]:
         raise TextError(_("target: {fault}").format(fault=error.message), error.hint) from error
 
 
+def tokenizer_of(request: Request) -> TokenizerLike:
+    """The tokenizer of a request; a real model's own."""
+    if isinstance(request.model, CheckpointModel):
+        from core.trained import opened  # most sessions open none
+
+        return opened(request.model.path).tokenizer
+    return open_tokenizer(request.tokenizer, request.as_saved)
+
+
 def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Trace:
     """Run a request whose texts are already cut into tokens; `run` says what it raises."""
     check_target(request)
     _check_budget(request.model, len(tokens), 0 if target is None else len(target))
     check_blocked(request.switches.mask, len(tokens))
+    if isinstance(request.model, CheckpointModel):
+        from core.trained import trace_trained
+
+        result = trace_trained(request.model, request, tokens)
+        _freeze(result.encoder)
+        return result
     check_edits(request, len(tokens))
     encoder, history = encode(request, _embedded(request, tokens))
     if target is None:
@@ -101,9 +119,11 @@ def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Tra
 
 def _embedded(request: Request, tokens: Tokens) -> Side:
     model, count = request.model, len(tokens)
+    rows: Array
     if isinstance(model, GivenModel):
         rows = given_rows(model, count)
     else:
+        assert isinstance(model, ModelSpec)  # noqa: S101 - a real model embeds for itself
         rows = embed(tokens, model.seed, model.d_model)
     positions = (
         sinusoidal_positions(count, model.d_model)
@@ -111,6 +131,19 @@ def _embedded(request: Request, tokens: Tokens) -> Side:
         else np.zeros_like(rows)
     )
     return Side(tokens, rows, positions)
+
+
+def check_request(request: Request) -> None:
+    """Raise what `run` raises for a model and switches that cannot be, before a text is cut."""
+    if isinstance(request.model, CheckpointModel):
+        from core.trained import check_trained
+
+        check_trained(request)
+        return
+    check_model(request.model)
+    check_switches(request.switches)
+    check_learning(request)
+    check_target(request)
 
 
 def check_model(model: ModelSpec | GivenModel) -> None:
@@ -201,8 +234,14 @@ def check_wishes(request: Request, tokens: Tokens) -> None:
         wished_rows(request.learning.wishes, build_mask(len(tokens), rule))
 
 
-def needed_bytes(model: ModelSpec | GivenModel, count: int, target: int = 0) -> int:
-    """Bytes of float64 that a trace of `count` tokens and `target` of the target keeps."""
+def needed_bytes(model: AnyModel, count: int, target: int = 0) -> int:
+    """Bytes that a trace of `count` tokens and `target` of the target keeps: of float64, but of
+    float32 under a `CheckpointModel`.
+    """
+    if isinstance(model, CheckpointModel):
+        from core.trained import trained_bytes
+
+        return trained_bytes(model, count)
     width = max(model.d_model, model.heads * model.d_head)
 
     def attention(queries: int, keys: int) -> int:
@@ -216,7 +255,7 @@ def needed_bytes(model: ModelSpec | GivenModel, count: int, target: int = 0) -> 
     return 8 * model.layers * numbers
 
 
-def _check_budget(model: ModelSpec | GivenModel, count: int, target: int = 0) -> None:
+def _check_budget(model: AnyModel, count: int, target: int = 0) -> None:
     needed = needed_bytes(model, count, target)
     if needed > BUDGET_BYTES:
         tokens = counts.tokens(count)
@@ -239,8 +278,10 @@ def _check_budget(model: ModelSpec | GivenModel, count: int, target: int = 0) ->
 
 
 def _freeze(attention: Attention) -> None:
-    holders: tuple[Attention | Side | LayerTrace, ...]
-    holders = (attention, attention.queries, *attention.layers)
+    holders: tuple[Side | LayerTrace, ...]
+    for mask in attention.masks:
+        mask.setflags(write=False)
+    holders = (attention.queries, *attention.layers)
     for holder in holders:
         for field in fields(holder):
             value = getattr(holder, field.name)

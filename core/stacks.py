@@ -7,6 +7,7 @@ to what leaves the encoder; "Add & Norm" follows each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from core.types import (
     Array,
     Attention,
     BoolArray,
+    CheckpointModel,
     GivenModel,
     History,
     LayerTrace,
@@ -54,6 +56,17 @@ def mask_of(
     return Mask(blocked=blocked) if attention == "cross" else replace(mask, blocked=blocked)
 
 
+def rules_of(model: CheckpointModel, blocked: frozenset[int]) -> tuple[Mask, ...]:
+    """Which keys may be attended to in each layer of a real model.
+
+    Its windows count the query's own position, those of a `Mask` do not.
+    """
+    return tuple(
+        Mask(model.causal, None if window is None else window - 1, blocked)
+        for window in model.windows
+    )
+
+
 def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
     """The encoder's self-attention, layer after layer, and what its first layer has learned.
 
@@ -75,7 +88,7 @@ def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
         weights = edited_weights(own, switches, index)
         layers.append(_layer("encoder", index, request, x, weights, mask))
         x = layers[-1].resid_post
-    return Attention("encoder", text, text, rule, mask, tuple(layers)), history
+    return _attention("encoder", text, text, rule, mask, layers), history
 
 
 def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attention, Attention]:
@@ -91,7 +104,7 @@ def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attentio
     open_ = mask_of("cross", request.switches.mask, text.tokens.padding)
     count, source = len(target.tokens), encoder.layers[-1].resid_post  # [key, d_model]
     own_mask, cross_mask = build_mask(count, causal), build_mask(count, open_, len(text.tokens))
-    x = target.embed + target.pos_embed  # [query, d_model]
+    x: Array = target.embed + target.pos_embed  # [query, d_model]
     own, cross = [], []
     for index, (to_itself, to_source) in enumerate(own_decoder_weights(request)):
         own.append(_layer("decoder", index, request, x, to_itself, own_mask))
@@ -99,9 +112,17 @@ def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attentio
         cross.append(_layer("cross", index, request, x, to_source, cross_mask, source))
         x = cross[-1].resid_post
     return (
-        Attention("decoder", target, target, causal, own_mask, tuple(own)),
-        Attention("cross", target, text, open_, cross_mask, tuple(cross)),
+        _attention("decoder", target, target, causal, own_mask, own),
+        _attention("cross", target, text, open_, cross_mask, cross),
     )
+
+
+def _attention(
+    name: str, queries: Side, keys: Side, rule: Mask, mask: BoolArray, layers: Sequence[LayerTrace]
+) -> Attention:
+    """An attention with one mask for all its layers."""
+    count = len(layers)
+    return Attention(name, queries, keys, (rule,) * count, (mask,) * count, tuple(layers))
 
 
 def _layer(

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from core.checkpoint_model import CheckpointModel as CheckpointModel
 from core.names import DEFAULT_RATE
 
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
-    Array: TypeAlias = npt.NDArray[np.float64]
+    Array: TypeAlias = npt.NDArray[np.floating[Any]]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
 else:
     Array = BoolArray = np.ndarray
@@ -219,6 +220,9 @@ class GivenModel:
         return len(self.w_q[0]) // self.heads
 
 
+AnyModel: TypeAlias = ModelSpec | GivenModel | CheckpointModel
+
+
 @dataclass(frozen=True, slots=True)
 class Wish:
     """The weights that the row of a query should come to have.
@@ -263,8 +267,9 @@ class Request:
     ----------
     text : str
     tokenizer : str
-        ``mixed``, ``chars``, ``spaces`` or the path of a ``tokenizer.json``.
-    model : ModelSpec or GivenModel
+        ``mixed``, ``chars``, ``spaces`` or the path of a ``tokenizer.json``. A `CheckpointModel`
+        has its own.
+    model : ModelSpec, GivenModel or CheckpointModel
     switches : Switches
     as_saved : bool
         Keep the truncation and the padding that the tokenizer's file asks for.
@@ -276,7 +281,7 @@ class Request:
 
     text: str
     tokenizer: str = "mixed"
-    model: ModelSpec | GivenModel = ModelSpec()
+    model: AnyModel = ModelSpec()
     switches: Switches = Switches()
     as_saved: bool = False
     learning: Learning | None = None
@@ -306,7 +311,8 @@ class LayerTrace:
 
     Attributes
     ----------
-    weights : LayerWeights
+    weights : LayerWeights, optional
+        None under a `CheckpointModel`, whose arrays are float32.
     resid_pre : ndarray [pos, d_model]
         What enters the layer.
     q, k, v : ndarray [head, pos, d_head]
@@ -328,7 +334,7 @@ class LayerTrace:
         resid_pre.
     """
 
-    weights: LayerWeights
+    weights: LayerWeights | None
     resid_pre: Array
     q: Array
     k: Array
@@ -369,19 +375,29 @@ class Attention:
     name : str
     queries, keys : Side
         Which text asks, and which one answers; the same in self-attention.
-    rule : Mask
-        Which keys may be attended, with what pads among the blocked ones.
-    mask : ndarray [query, key] of bool
-        The rule as a matrix; True = may be attended.
+    rules : tuple of Mask
+        Which keys may be attended, a layer each, with what pads among the blocked ones.
+    masks : tuple of ndarray [query, key] of bool
+        The rules as matrices; True = may be attended.
     layers : tuple of LayerTrace
     """
 
     name: str
     queries: Side
     keys: Side
-    rule: Mask
-    mask: BoolArray
+    rules: tuple[Mask, ...]
+    masks: tuple[BoolArray, ...]
     layers: tuple[LayerTrace, ...]
+
+    # Of all layers but under a `CheckpointModel`, where windows may differ.
+
+    @property
+    def rule(self) -> Mask:
+        return self.rules[0]
+
+    @property
+    def mask(self) -> BoolArray:
+        return self.masks[0]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -451,7 +467,7 @@ class Trace:
 
     @property
     def mask(self) -> BoolArray:
-        """[query, key], True = may be attended."""
+        """[query, key], True = may be attended in layer 0."""
         return self.encoder.mask
 
     @property

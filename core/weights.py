@@ -9,7 +9,7 @@ import numpy as np
 
 from core.given import check_identity, given_weights
 from core.seeded import draw
-from core.types import Array, GivenModel, LayerWeights, Request
+from core.types import Array, CheckpointModel, GivenModel, LayerWeights, ModelSpec, Request
 
 # Variance of one component of what enters a layer, for which its projections are drawn, so that
 # scores have a variance near 1. What is embedded: 1 without and 1.5 with positions (a sinusoid's
@@ -27,6 +27,7 @@ def own_weights(request: Request) -> tuple[LayerWeights, ...]:
         Q = K = V = X is asked of a model whose heads do not share a row.
     """
     model = request.model
+    assert not isinstance(model, CheckpointModel)  # noqa: S101 - its weights stay with it
     if request.switches.projections == "identity":
         check_identity(model)
         return (identity_weights(model.d_model),) * model.layers
@@ -40,7 +41,7 @@ def own_decoder_weights(request: Request) -> tuple[tuple[LayerWeights, LayerWeig
     model = request.model
     if request.switches.projections == "identity":
         return ((identity_weights(model.d_model),) * 2,) * model.layers
-    assert not isinstance(model, GivenModel)  # noqa: S101 - `core.runner` refuses a target to it
+    assert isinstance(model, ModelSpec)  # noqa: S101 - `core.runner` refuses a target to others
     return decoder_weights(model.seed, model.layers, model.d_model)
 
 

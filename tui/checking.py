@@ -48,6 +48,15 @@ def check_attention(options: dict[str, Any], target: str | None) -> None:
             )
 
 
+def _instead(view: View) -> str:
+    """What to do about a pane that has nothing to show."""
+    if view.request.target is not None:
+        return _("leave the target out, or choose another pane")
+    if view.pane == "compare":
+        return _("give another text with --compare")
+    return _("leave the model out, or choose another pane")
+
+
 def check(view: View) -> tuple[Tokens, Tokens | None]:
     """Cut text and target and check every number of a view, before anything large is computed.
 
@@ -72,9 +81,7 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
     if view.pane not in panes(view):
         raise SettingError(
             _("pane {pane} has nothing to show").format(pane=view.pane),
-            _("give another text with --compare")
-            if target is None
-            else _("leave the target out, or choose another pane"),
+            _instead(view),
         )
     check_blocked(request.switches.mask, len(tokens))
     check_wishes(request, tokens)

@@ -30,6 +30,7 @@ from tui.options import (
     choice,
     compare,
     general,
+    given,
     number,
     of_a_lesson,
     output,
@@ -41,7 +42,16 @@ from tui.options import (
 from tui.serve.command import serve
 from tui.serve.options import DEMO, demo, refuse_allowances
 from tui.terminal.checks import check_terminal, prepare_environment
-from tui.text_given import LESSON, LESSONS, SERVE, SHOW, WORKSHEET, one_text, text_to_show
+from tui.text_given import (
+    LESSON,
+    LESSONS,
+    MODELS,
+    SERVE,
+    SHOW,
+    WORKSHEET,
+    one_text,
+    text_to_show,
+)
 from tui.traced import compared_with, traced
 from tui.usage import Command, option, print_version, refusal, take_language
 
@@ -66,6 +76,7 @@ class ExploreCommand(Command):
             (WORKSHEET, "[OPTIONS] TEXT"),
             (LESSON, "[OPTIONS] NAME"),
             (LESSONS, ""),
+            (MODELS, ""),
             (SERVE, "[OPTIONS] [TEXT]"),
         ):
             self.write_usage(formatter, f"{NAME} {command}", words, first=False)
@@ -78,8 +89,8 @@ class ExploreCommand(Command):
     epilog=N_(
         "“attn-tui show --help” explains how to print instead, “attn-tui worksheet --help” how to"
         " make an exercise, “attn-tui serve --help” how to serve others, “attn-tui lessons” lists"
-        " worked examples. Put -- before a text that starts with - or is the word show, worksheet,"
-        " lesson, lessons or serve."
+        " worked examples, “attn-tui models” the real models on this machine. Put -- before a text"
+        " that starts with - or is the word show, worksheet, lesson, lessons, models or serve."
     ),
 )
 @click.argument("words", nargs=-1, metavar="[TEXT]", type=click.UNPROCESSED)
@@ -102,7 +113,7 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
         from tui.serve.start import open_demo
 
         open_demo(click.get_current_context().params)
-    refuse_allowances(_given())
+    refuse_allowances(given())
     _open(build_view(one_text(words), options), theme)
 
 
@@ -189,6 +200,10 @@ def worksheet(
     words: tuple[str, ...], output: str | None, lesson: str | None, **options: Any
 ) -> None:
     """Trace the text and make an exercise of one row."""
+    if options["model"] is not None:
+        raise click.UsageError(
+            _("a worksheet is worked out by hand: leave --model out for the seeded model")
+        )
     view, result = traced(_view_to_show(words, lesson, options))
 
     from tui.printing.worksheet import worksheet as lines
@@ -220,7 +235,7 @@ def lesson(name: str, step: int, theme: str | None, **options: Any) -> None:
 
     found = open_lesson(name)
     index = step_index(found, step)
-    _open(changed(view_at(found, index), options, _given()), theme, found, index)
+    _open(changed(view_at(found, index), options, given()), theme, found, index)
 
 
 @click.command(LESSONS, cls=Command, help=N_("List the lessons: their names and titles."))
@@ -235,7 +250,30 @@ def lessons() -> None:
     _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
-COMMANDS = {SHOW: show, WORKSHEET: worksheet, LESSON: lesson, LESSONS: lessons, SERVE: serve}
+@click.command(
+    MODELS,
+    cls=Command,
+    help=N_(
+        "List the real models on this machine that --model takes by name: those of packages, of"
+        " Hugging Face's cache, of Ollama and of LM Studio."
+    ),
+)
+@general
+def models() -> None:
+    """Print a line a model."""
+    from tui.printing.models import model_lines
+
+    _write(model_lines(), None)
+
+
+COMMANDS = {
+    SHOW: show,
+    WORKSHEET: worksheet,
+    LESSON: lesson,
+    LESSONS: lessons,
+    MODELS: models,
+    SERVE: serve,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -334,22 +372,15 @@ def _open(view: View, theme: str | None, lesson: Lesson | None = None, step: int
     sys.exit(run_app(AttnApp(view, theme=theme, lesson=lesson, step=step)))
 
 
-def _given() -> set[str]:
-    """Names of the parameters that stand on the command line."""
-    ctx = click.get_current_context()
-    typed = click.core.ParameterSource.COMMANDLINE
-    return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
-
-
 def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str, Any]) -> View:
     """A text, or a lesson before its first step under the switches that are given."""
     if lesson is None:
         return build_view(text_to_show(words), options)
-    given = _given()
+    typed = given()
     if words:
         raise click.UsageError(_("a lesson has its own text: leave out the text, or --lesson"))
     for name_ in OF_A_TEXT:
-        if name_ in given:
+        if name_ in typed:
             raise click.UsageError(
                 _(
                     "--{option} does not go with --lesson: a lesson has its own tokens and model"
@@ -359,7 +390,7 @@ def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str,
     from core.lessons import open_lesson
     from tui.lessons import changed, view_at
 
-    return changed(view_at(open_lesson(lesson), -1), options, given)
+    return changed(view_at(open_lesson(lesson), -1), options, typed)
 
 
 def _write(lines: Iterable[str], output: str | None) -> None:

@@ -15,7 +15,7 @@ from core.language import _
 from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
-from core.types import Learning, Mask
+from core.types import CheckpointModel, Learning, Mask
 from core.wishes import wish_in_words
 from tui.lessons import Guide
 from tui.options import PLACES
@@ -23,7 +23,8 @@ from tui.scene import View
 from tui.values import NONE
 
 NAME = "attn-tui"
-COMMANDS = ("show", "worksheet", "lesson", "lessons", "serve")  # such a text needs a -- before it
+# Such a text needs a -- before it.
+COMMANDS = ("show", "worksheet", "lesson", "lessons", "models", "serve")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
@@ -120,6 +121,12 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     """(option, value, default) in the order of ``--help``."""
     request, usual = view.request, plain.request
     model, usual_model = request.model, usual.model
+    if isinstance(model, CheckpointModel):
+        yield "--model", model.path, None
+        yield "--block", _listed(request.switches.mask), ""
+        for name in PLACES:
+            yield _option(name), getattr(view, name), getattr(plain, name)
+        return
     yield "--tokenizer", request.tokenizer, usual.tokenizer
     yield "--as-saved", request.as_saved, usual.as_saved
     yield "--target", request.target, usual.target

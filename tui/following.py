@@ -6,14 +6,21 @@ from dataclasses import replace
 
 from core.errors import AttnError
 from core.tokenization import open_tokenizer
-from core.types import Learning, Request, Tokens
+from core.types import CheckpointModel, Learning, Request, Tokens
 from core.wishes import moved
 
 
 def cut_alike(one: Request, other: Request) -> bool:
     """Whether two requests have the same tokens."""
     names = ("text", "target", "tokenizer", "as_saved")
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+    return _own(one) == _own(other) and all(
+        getattr(one, name) == getattr(other, name) for name in names
+    )
+
+
+def _own(request: Request) -> CheckpointModel | None:
+    """The model, where it brings its own tokenizer."""
+    return request.model if isinstance(request.model, CheckpointModel) else None
 
 
 def follow(before: Tokens, after: Tokens, index: int) -> int | None:

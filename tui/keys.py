@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from textual.actions import parse
 from textual.binding import Binding
 
 from core.language import N_
+from core.types import CheckpointModel
 from tui.numbers import edit_of
+from tui.scene import panes
 
 if TYPE_CHECKING:
     from tui.scene import View
@@ -227,6 +231,29 @@ BROWSING_LAST = (Hint("?", N_("help"), "question_mark"), Hint("q", N_("quit"), "
 EDITING_LAST = (Hint("F1", N_("help"), "f1"), Hint("^q", N_("quit"), "ctrl+q"))
 
 
+_SEEDED_KEYS = ("a", "A", "d", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
+# Actions that switch the seeded model, or work out what it does.
+_OF_SEEDED = (
+    *("mask", "switch", "word", "temperature", "edit_target", "attention"),
+    *("stage", "guess", "show_results", "copy_derivation", "type_over", "put_back"),
+)
+
+
+def parsed(key: Key) -> tuple[str, tuple[object, ...]]:
+    """The name of a key's action, and what it is called with."""
+    _namespace, name, arguments = parse(key.action)
+    return name, arguments
+
+
+def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
+    """Whether an action means anything to the model of a view; a real one is not switched."""
+    if not isinstance(view.request.model, CheckpointModel):
+        return True
+    if action == "pane":  # the one for another text comes with it
+        return arguments[0] in (*panes(view), "compare")
+    return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
+
+
 def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     """Whether a key of the footer would change anything now.
 
@@ -242,6 +269,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         There is a switch to take back.
     """
     model = view.request.model
+    if key in _SEEDED_KEYS and isinstance(model, CheckpointModel):
+        return False
     translates = view.request.target is not None
     if not seen:
         return key in ("e", "y", "ctrl+p") or (key == "A" and translates)

@@ -22,12 +22,13 @@ from tui.choices import (
     VECTORS,
     ZOOMS,
 )
+from tui.model_option import model_at
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
 from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
-    from core.types import Learning
+    from core.types import AnyModel, Learning
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -66,6 +67,15 @@ def choice(
 
 
 _MODEL = (
+    option(
+        "--model",
+        metavar="PATH|NAME",
+        type=click.UNPROCESSED,
+        help=N_(
+            "A real model in place of the seeded one: its folder, a .gguf file, or a name that"
+            " “attn-tui models” lists."
+        ),
+    ),
     option(
         "--tokenizer",
         default="mixed",
@@ -205,7 +215,7 @@ _PLACES = (
         help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
     ),
 )
-OF_A_TEXT = ("tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
+OF_A_TEXT = ("model", "tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
 
 
 _help = option(
@@ -265,15 +275,17 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
     ------
     SettingError
         The precision is out of range. Every other number is checked by `check`.
+    UsageError, ModelError
+        The model cannot be opened, or something does not go with it.
     """
-    from core.types import Mask, ModelSpec, Request, Switches
+    from core.types import Mask, Request, Switches
     from tui.scene import View
 
     causal, window = options["mask"]
     request = Request(
         EXAMPLE if text is None else text,
         options["tokenizer"],
-        ModelSpec(options["layers"], options["heads"], options["d_model"], options["seed"]),
+        _model(options),
         Switches(
             Mask(causal, window, options["block"] or frozenset()),
             options["positions"],
@@ -288,6 +300,23 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
         options["target"],
     )
     return View(request, **places_of(options))
+
+
+def given() -> set[str]:
+    """Names of the parameters that stand on the command line."""
+    ctx = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
+
+
+def _model(options: dict[str, Any]) -> AnyModel:
+    """The model that is named, or the seeded one of some size."""
+    if options.get("model") is not None:
+        return model_at(options["model"], given())
+
+    from core.types import ModelSpec
+
+    return ModelSpec(options["layers"], options["heads"], options["d_model"], options["seed"])
 
 
 def places_of(options: dict[str, Any]) -> dict[str, Any]:

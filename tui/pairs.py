@@ -22,6 +22,7 @@ def pair_label(compared: Comparison, pair: Pair) -> str:
 
 def written(
     compared: Comparison,
+    layer: int,
     queries: tuple[int, int],
     place: int,
     mine: float,
@@ -33,6 +34,7 @@ def written(
     Parameters
     ----------
     compared : Comparison
+    layer : int
     queries : tuple of int
         The query in each text.
     place : int
@@ -43,9 +45,10 @@ def written(
     """
     write = signed if compared.one.request.switches.normalizer == "none" else weight
     (i, j), (query, partner) = compared.alignment[place], queries
+    allowed, others = (each.encoder.masks[layer] for each in (compared.one, compared.other))
     left = right = ""
     if i is not None:
-        left = write(mine, precision) if compared.one.mask[query, i] else MASKED
+        left = write(mine, precision) if allowed[query, i] else MASKED
     if j is not None:
-        right = write(theirs, precision) if compared.other.mask[partner, j] else MASKED
+        right = write(theirs, precision) if others[partner, j] else MASKED
     return left, right

@@ -18,9 +18,9 @@ from core.lessons import Lesson, bundled_lessons
 from core.resources import data_path
 from core.text import label, visible
 from core.tokenization import PATTERNS
-from core.types import Mask
+from core.types import CheckpointModel, Mask
 from tui.choices import EXAMPLE_TARGET
-from tui.keys import CHANGE, LOOK, PROGRAM
+from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
 from tui.scene import mask_in_words, panes
 from tui.screens.explorer import ExplorerScreen
 
@@ -121,7 +121,8 @@ class ExplorerCommands(Provider):
             yield Command(_("Leave the lesson"), _("explore on"), explorer.leave_lesson)
         if explorer.state.view.compare is not None:
             yield Command(_("Stop comparing"), _("one text again"), explorer.stop_comparing)
-        yield from self._attentions()
+        seeded = not isinstance(explorer.state.view.request.model, CheckpointModel)
+        yield from self._attentions() if seeded else ()
         for pane in panes(explorer.state.view):
             run = partial(explorer.action_pane, pane)
             name = _("Pane: {pane}").format(pane=_(pane))
@@ -133,6 +134,24 @@ class ExplorerCommands(Provider):
         for layer in range(model.layers):
             run = partial(explorer.select, layer=layer)
             yield Command(_("Layer {n}").format(n=layer), _("select this layer"), run)
+        yield from self._of_seeded() if seeded else ()
+        for title, text in examples():
+            run = partial(explorer.compare_with, text)
+            yield Command(_("Compare with: {title}").format(title=title), visible(text), run)
+        for theme in sorted(self.app.available_themes):
+            if not self.app.available_themes[theme].ansi:
+                title, run = _("Theme: {name}").format(name=theme), partial(self._theme, theme)
+                yield Command(title, _("change the colours"), run)
+        for key in (*LOOK, *CHANGE, *PROGRAM):
+            fits = goes_with(*parsed(key), explorer.state.view)
+            if fits and key.action != "app.command_palette":
+                act = partial(explorer.run_action, key.action)
+                title = _(key.help)[0].upper() + _(key.help)[1:]
+                yield Command(title, _("key {key}").format(key=key.shown), act)
+
+    def _of_seeded(self) -> Iterator[Command]:
+        """What can be switched of the seeded model."""
+        explorer = self.explorer
         for mask in MASKS:
             run = partial(self._mask, mask)
             name = _("Mask: {mask}").format(mask=mask_in_words(mask))
@@ -143,18 +162,6 @@ class ExplorerCommands(Provider):
         for shown, name in self.tokenizers():
             title, run = _("Tokenizer: {name}").format(name=shown), partial(self._tokenize, name)
             yield Command(title, _("cut the sentence this way"), run)
-        for title, text in examples():
-            run = partial(explorer.compare_with, text)
-            yield Command(_("Compare with: {title}").format(title=title), visible(text), run)
-        for theme in sorted(self.app.available_themes):
-            if not self.app.available_themes[theme].ansi:
-                title, run = _("Theme: {name}").format(name=theme), partial(self._theme, theme)
-                yield Command(title, _("change the colours"), run)
-        for key in (*LOOK, *CHANGE, *PROGRAM):
-            if key.action != "app.command_palette":
-                act = partial(explorer.run_action, key.action)
-                title = _(key.help)[0].upper() + _(key.help)[1:]
-                yield Command(title, _("key {key}").format(key=key.shown), act)
 
     def _attentions(self) -> Iterator[Command]:
         """A target, to add or to take away, and what it is for."""

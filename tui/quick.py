@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from core.types import Request, Tokens
+from core.types import CheckpointModel, Request, Tokens
 
 # Up to here a trace takes about a frame (16 ms), so it is made at once.
 QUICK_CHARACTERS = 20_000
@@ -38,6 +38,8 @@ def learns_quickly(request: Request, before: Request | None) -> bool:
 
 def is_quick(request: Request, tokens: Tokens, target: Tokens | None = None) -> bool:
     """Whether the trace takes about a frame or less; learning comes on top."""
+    if isinstance(request.model, CheckpointModel):  # its weights may have to be read
+        return False
     model, count, other = request.model, len(tokens), len(target or ())
     weights = model.layers * model.d_model**2
     cells = count**2 + other**2 + other * count

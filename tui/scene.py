@@ -9,14 +9,14 @@ from core.errors import AttnError
 from core.language import N_, _, counted
 from core.names import ATTENTIONS, PANES, STAGES
 from core.types import (
+    AnyModel,
     Array,
     Attention,
     BoolArray,
-    GivenModel,
+    CheckpointModel,
     LayerTrace,
     Learning,
     Mask,
-    ModelSpec,
     Request,
     Switches,
     Token,
@@ -28,7 +28,10 @@ from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 if TYPE_CHECKING:
     from core.comparison import Comparison
 
-GIVEN = N_("given matrices")  # said in place of the warning that weights are random
+# What is to be said of weights.
+RANDOM = N_("random weights: the mechanism, not meaning")
+GIVEN = N_("given matrices")
+TRAINED = N_("trained weights: attention is not explanation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ def panes(view: View) -> tuple[str, ...]:
     absent = [] if view.request.target is None else ["learning", "compare"]
     if view.compare is None:
         absent.append("compare")
+    if isinstance(view.request.model, CheckpointModel):  # its numbers are neither few nor ours
+        absent += ["derivation", "numbers", "learning"]
     return tuple(pane for pane in PANES if pane not in absent)
 
 
@@ -148,7 +153,7 @@ class Scene:
 
     @property
     def mask(self) -> BoolArray:
-        return self.attention.mask
+        return self.attention.masks[self.view.layer]
 
     @property
     def layer(self) -> LayerTrace:
@@ -185,9 +190,18 @@ class Scene:
         return vector
 
 
-def model_name(model: ModelSpec | GivenModel) -> str:
+def model_name(model: AnyModel) -> str:
     """The name of a model; that of given matrices is their lesson's."""
+    if isinstance(model, CheckpointModel):
+        return f"{model.name} · {model.family}"
     return model.name if model.seed is None else _("seeded")
+
+
+def caveat(model: AnyModel) -> str:
+    """What is to be said of a model's weights, not yet translated."""
+    if isinstance(model, CheckpointModel):
+        return TRAINED
+    return GIVEN if model.seed is None else RANDOM
 
 
 def mask_in_words(mask: Mask) -> str:
@@ -215,6 +229,13 @@ def notices(tokens: Tokens, target: Tokens | None) -> list[str]:
 def shape_words(request: Request) -> str:
     """Which stacks there are; nothing of an encoder alone."""
     return "" if request.target is None else _("encoder–decoder")
+
+
+def request_in_words(request: Request, rule: Mask, attention: str = ATTENTIONS[0]) -> list[str]:
+    """What is switched, under the mask that holds; of a real model that is its mask alone."""
+    if isinstance(request.model, CheckpointModel):
+        return [rule_in_words(rule)]
+    return switches_in_words(request.switches, request.model.d_head, rule, attention)
 
 
 def switches_in_words(

@@ -10,9 +10,8 @@ from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError
 from core.explain import original
 from core.language import _
-from core.learning import check_learning
 from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
-from core.runner import check_model, check_switches, check_target, cut, trace
+from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
 from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
@@ -71,10 +70,7 @@ class Explorer:
         AttnError
             The request is refused.
         """
-        check_model(request.model)
-        check_switches(request.switches)
-        check_learning(request)
-        check_target(request)
+        check_request(request)
         before = self.trace
         if before and cut_alike(before.request, request):
             return request, before.tokens, before.target_tokens

@@ -8,13 +8,8 @@ import click
 
 from core.language import _
 
-SHOW, WORKSHEET, LESSON, LESSONS, SERVE = COMMANDS = (
-    "show",
-    "worksheet",
-    "lesson",
-    "lessons",
-    "serve",
-)
+COMMANDS = ("show", "worksheet", "lesson", "lessons", "models", "serve")
+SHOW, WORKSHEET, LESSON, LESSONS, MODELS, SERVE = COMMANDS
 MAX_STDIN_BYTES = 2**24
 
 

@@ -211,20 +211,57 @@ def open_model(path: str | Path) -> Model:
     path = Path(path)
     if path.is_dir():
         return _open_folder(path)
-    if path.suffix.lower() == ".gguf" and path.exists():
+    if _is_gguf(path):
         return _open_gguf(path)
+    raise _no_model(path)
+
+
+def plan_at(path: Path) -> ModelPlan:
+    """What a model is, without its tokenizer; raises ModelError as `open_model` does."""
+    if path.is_dir():
+        return _read_folder(path)[0]
+    if _is_gguf(path):
+        from core.checkpoints.gguf import open_gguf
+
+        return _checked_plan(*open_gguf(path)[:2])
+    raise _no_model(path)
+
+
+def _is_gguf(path: Path) -> bool:
+    """By name, or by how the file begins: Ollama's have no suffix."""
+    if not path.is_file():
+        return False
+    if path.suffix.lower() == ".gguf":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False
+
+
+def _no_model(path: Path) -> ModelError:
     reason = (
         _("{path} is no model's folder and no .gguf file")
         if path.exists()
         else _("{path} does not exist")
     )
-    raise ModelError(
+    return ModelError(
         reason.format(path=shown(path)),
         _("name a folder with config.json and model.safetensors, or a .gguf file"),
     )
 
 
 def _open_folder(folder: Path) -> Model:
+    plan, tensors = _read_folder(folder)
+    tokenizer = None
+    if (folder / "tokenizer.json").exists():
+        source = inside(folder, "tokenizer.json")
+        tokenizer = open_vocabulary(source, source, reading(plan).facts)
+    return Model(folder, plan, tensors, tokenizer)
+
+
+def _read_folder(folder: Path) -> tuple[ModelPlan, Tensors]:
     if not (folder / "config.json").exists():
         raise ModelError(
             _("{path} has no config.json").format(path=shown(folder)),
@@ -232,12 +269,7 @@ def _open_folder(folder: Path) -> Model:
         )
     config = Config(json_object(inside(folder, "config.json")), shown(folder / "config.json"))
     tensors = open_tensors(folder)
-    plan = _checked_plan(config, tensors)
-    tokenizer = None
-    if (folder / "tokenizer.json").exists():
-        source = inside(folder, "tokenizer.json")
-        tokenizer = open_vocabulary(source, source, reading(plan).facts)
-    return Model(folder, plan, tensors, tokenizer)
+    return _checked_plan(config, tensors), tensors
 
 
 def _open_gguf(path: Path) -> Model:

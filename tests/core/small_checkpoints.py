@@ -66,3 +66,21 @@ def edit_tensors(folder, **changes):
         tensors[name.replace("__", ".")] = tensor
     kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
     path.write_bytes(safetensors_bytes(kept))
+
+
+def speaking(name, tmp_path):
+    """A reference checkpoint with a tokenizer for the words t0, t1 …, and the path to open."""
+    from tests.core.small_tokenizers import word_level_tokenizer
+
+    folder = copied(name, tmp_path)
+    words = " ".join(["[UNK]", *(f"t{i}" for i in range(1, 37))])
+    word_level_tokenizer(words).save(str(folder / "tokenizer.json"))
+    file = folder / "model.gguf"
+    return str(file if file.exists() else folder)
+
+
+def expected_of(name):
+    """What the reference made: the arrays, and the text for `speaking`."""
+    with np.load(REFERENCE / name / "expected.npz") as file:
+        arrays = {key: file[key] for key in file.files}
+    return arrays, " ".join(f"t{i}" for i in arrays["ids"])

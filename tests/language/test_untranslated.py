@@ -90,8 +90,9 @@ WORD = re.compile(r"(?<![\dA-Za-z_])[A-Za-z][A-Za-z_'-]*[A-Za-z]")
 
 def of_shell():
     """The words of the command line: of commands, options, choices and metavars."""
-    words = {"Textual", "locale", "UTF-8", "iconv", "toml", "nord", "MiB", "GiB"}
+    words = {"Textual", "locale", "UTF-8", "iconv", "toml", "nord", "MiB", "GiB", "gguf"}
     words |= {"SSH", "OpenSSH", "ATTN_TUI_PASSWORD", "docs", "md"}
+    words |= {"Hugging", "Face", "Ollama", "LM", "Studio"}
     for command in (cli.explore, *cli.COMMANDS.values()):
         for param in command.params:
             said = [command.name, param.name, param.metavar, param.default, *param.opts]

@@ -7,7 +7,9 @@ import pytest
 from core.language import set_language
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
+from core.trained import describe
 from core.types import Edit, Learning, Mask, Request, Wish
+from tests.core.small_checkpoints import expected_of, speaking
 from tests.tui.helpers import SENTENCE, make_view
 from tui.lessons import view_at
 from tui.scene import View
@@ -337,3 +339,20 @@ def test_compare_in_a_chinese_lesson(looks, size):
     set_language("zh")
     lesson = open_lesson("what-matters")
     assert looks(view_at(lesson, 1), size, lesson=lesson, step=1)
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_real_model(looks, size, tmp_path):
+    view = View(Request("t5 t17 t3 t29 t11", model=describe(speaking("bert-legacy", tmp_path))))
+    assert looks(replace(view, query=3, head=1, key=1, layer=1), size)
+
+
+def test_matrix_of_a_window_at_80x24(looks, tmp_path):
+    _expected, text = expected_of("gemma3-kinds")
+    view = View(Request(text, model=describe(speaking("gemma3-kinds", tmp_path))))
+    assert looks(replace(view, query=8, head=1, key=6, pane="matrix"), COMPACT)
+
+
+def test_key_that_a_real_model_has_no_use_for(looks, tmp_path):
+    view = View(Request("t5 t17 t3", model=describe(speaking("bert-legacy", tmp_path))))
+    assert looks(view, COMPACT, ["t"])

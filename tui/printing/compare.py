@@ -108,7 +108,7 @@ def _side_by_side(
     """A query's weights in both texts: keys down."""
     mine, theirs = compared.weights(layer, head, *queries)
     cells = [
-        [*written(compared, queries, place, a, b, precision), signed(b - a, precision)]
+        [*written(compared, layer, queries, place, a, b, precision), signed(b - a, precision)]
         for place, (a, b) in enumerate(zip(mine.tolist(), theirs.tolist(), strict=True))
     ]
     columns = [_("this"), _("other"), _("change")]
@@ -158,7 +158,13 @@ def _csv_rows(compared: Comparison, layer: int, head: int, query: int, partner: 
         if i is None:
             row += ["", name, "", "", ""]
         else:
-            row += [i, name, dots[i], scores[i] if one.mask[query, i] else "", mine[i]]
+            row += [
+                i,
+                name,
+                dots[i],
+                scores[i] if one.encoder.masks[layer][query, i] else "",
+                mine[i],
+            ]
         if partner is not None:
             weights = 0.0 if i is None else mine[i], 0.0 if j is None else theirs[j]
             row += [partner, *(["", ""] if j is None else [j, theirs[j]]), weights[1] - weights[0]]

@@ -20,7 +20,17 @@ from core.comparison import Comparison
 from core.errors import AttnError
 from core.language import N_, _
 from core.text import is_unseen, label
-from core.types import Array, Attention, BoolArray, LayerTrace, Request, Switches, Token, Trace
+from core.types import (
+    Array,
+    Attention,
+    BoolArray,
+    CheckpointModel,
+    LayerTrace,
+    Request,
+    Switches,
+    Token,
+    Trace,
+)
 from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.printing.table import Part, table_lines
@@ -110,7 +120,7 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
         for head in part.heads(trace):
             for query in part.queries(attention):
                 start = f"{place},{head},{asking[query]}"
-                allowed = attention.mask[query]
+                allowed = attention.masks[layer][query]
                 yield _csv_row(attention.layers[layer], head, query, allowed, start, answering)
 
 
@@ -180,12 +190,13 @@ def _mode_for(path: Path, name: str) -> int:
 
 
 def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
-    request, model, switches = trace.request, trace.request.model, trace.request.switches
+    model = trace.request.model
     yield "schema", SCHEMA
     yield (
         "model",
         {
             "name": model.name,
+            **({"family": model.family} if isinstance(model, CheckpointModel) else {}),
             "layers": model.layers,
             "heads": model.heads,
             "d_model": model.d_model,
@@ -193,25 +204,31 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "seed": model.seed,
         },
     )
-    yield (
-        "switches",
-        {
-            "tokenizer": request.tokenizer,
-            "as_saved": request.as_saved,
-            "mask": switches.mask.name,
-            "blocked": sorted(switches.mask.blocked | trace.tokens.padding),
-            "positions": switches.positions,
-            "scale": switches.scale,
-            "temperature": switches.temperature,
-            "projections": _projections(request),
-            "normalizer": switches.normalizer,
-            **_edits(switches),
-            **_json_learning(trace),
-        },
-    )
+    yield "switches", _json_switches(trace)
     yield "text", trace.tokens.text
     if trace.target_tokens is not None:
         yield "target", trace.target_tokens.text
+
+
+def _json_switches(trace: Trace) -> dict[str, Any]:
+    """What was switched; of a real model that is its mask alone, null where layers differ."""
+    request, switches, rules = trace.request, trace.request.switches, trace.encoder.rules
+    blocked = sorted(trace.encoder.rule.blocked)
+    if isinstance(request.model, CheckpointModel):
+        return {"mask": rules[0].name if len(set(rules)) == 1 else None, "blocked": blocked}
+    return {
+        "tokenizer": request.tokenizer,
+        "as_saved": request.as_saved,
+        "mask": switches.mask.name,
+        "blocked": blocked,
+        "positions": switches.positions,
+        "scale": switches.scale,
+        "temperature": switches.temperature,
+        "projections": _projections(request),
+        "normalizer": switches.normalizer,
+        **_edits(switches),
+        **_json_learning(trace),
+    }
 
 
 def _json_learning(trace: Trace) -> dict[str, Any]:
@@ -268,6 +285,8 @@ def _json_compare(compared: Comparison) -> dict[str, Any]:
 def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Iterator[str]:
     arrays = attention.layers[layer]
     name = "" if trace.decoder is None else f'"attention": "{attention.name}", '
+    if len(set(attention.rules)) > 1:
+        name = f'"mask": "{attention.rules[layer].name}", '
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
@@ -276,7 +295,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
         yield f'{{"head": {head},'
         for name in ("q", "k", "v", "dot", "attn_scores", "pattern", "z"):
             yield f'"{name}": ['
-            mask = attention.mask if name == "attn_scores" else None
+            mask = attention.masks[layer] if name == "attn_scores" else None
             yield from _json_rows(getattr(arrays, name)[head], mask)
             yield "]," if name != "z" else "]"
         yield "}," if head != heads[-1] else "}"

@@ -12,16 +12,16 @@ from rich.cells import cell_len
 from core import counts
 from core.language import N_, _
 from core.text import label, visible
-from core.types import Array, Attention, BoolArray, Tokens, Trace
+from core.types import Array, Attention, BoolArray, CheckpointModel, Tokens, Trace
 from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
 from tui.scene import (
-    GIVEN,
+    caveat,
     honest,
     learned_in_words,
     model_name,
+    request_in_words,
     rule_in_words,
     shape_words,
-    switches_in_words,
 )
 
 GAP = "  "
@@ -88,9 +88,13 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
             if attention.name == "cross":
                 said = _("layer {layer} · head {head} · pattern (target ↓, source →)")
-            yield _which(trace, attention) + said.format(layer=layer, head=head)
+            said = _which(trace, attention) + said.format(layer=layer, head=head)
+            yield said + _where_masks_differ(attention, layer)
             rows = PatternRows(
-                attention.layers[layer].pattern[head], attention.mask, names.columns, precision
+                attention.layers[layer].pattern[head],
+                attention.masks[layer],
+                names.columns,
+                precision,
             )
             yield from folded(names, rows, width)
 
@@ -98,6 +102,13 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
 def _which(trace: Trace, attention: Attention) -> str:
     """The name of an attention where there are several."""
     return "" if trace.decoder is None else f"{_(attention.name)} · "
+
+
+def _where_masks_differ(attention: Attention, layer: int) -> str:
+    """The mask of a layer, where others have another."""
+    if len(set(attention.rules)) == 1:
+        return ""
+    return f" · {rule_in_words(attention.rules[layer])}"
 
 
 class PatternRows:
@@ -167,9 +178,8 @@ def _one_or_all(index: int | None, count: int) -> Sequence[int]:
 def facts(trace: Trace) -> Iterator[str]:
     """Model, switches and tokens, a line each."""
     model, request = trace.request.model, trace.request
-    seeded = model.seed is not None
     facts = [model_name(model)]
-    if seeded:
+    if model.seed is not None:
         facts.append(_("seed {seed}").format(seed=model.seed))
     facts += [shape_words(request)] if request.target is not None else []
     facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
@@ -177,23 +187,30 @@ def facts(trace: Trace) -> Iterator[str]:
     if request.learning is not None and request.learning.steps:
         facts.append(honest(request.learning))
     else:
-        facts.append(_("random weights: the mechanism, not meaning") if seeded else _(GIVEN))
+        facts.append(_(caveat(model)))
     yield " · ".join(facts)
-    words = switches_in_words(request.switches, model.d_head, trace.encoder.rule)
+    words = request_in_words(request, trace.encoder.rule)
     tokens = counts.tokens(len(trace.tokens))
-    if trace.target_tokens is not None:
+    if trace.target_tokens is not None or len(set(trace.encoder.rules)) > 1:
         words[words.index(rule_in_words(trace.encoder.rule))] = _masks_in_words(trace)
+    if trace.target_tokens is not None:
         tokens = _("{tokens}, {count:,} of the target").format(
             tokens=tokens, count=len(trace.target_tokens)
         )
     yield " · ".join(words)
     if request.learning is not None:
         yield " · ".join(learned_in_words(trace))
-    yield _("{tokens} · tokenizer {name}").format(tokens=tokens, name=visible(request.tokenizer))
+    if isinstance(model, CheckpointModel):
+        yield _("{tokens} · the model's own tokenizer").format(tokens=tokens)
+    else:
+        name = visible(request.tokenizer)
+        yield _("{tokens} · tokenizer {name}").format(tokens=tokens, name=name)
 
 
 def _masks_in_words(trace: Trace) -> str:
-    """Which mask holds in each attention."""
+    """Which mask holds in each attention, or which ones in the layers of one."""
+    if trace.decoder is None:
+        return ", ".join(map(rule_in_words, dict.fromkeys(trace.encoder.rules)))
     return ", ".join(
         f"{_(name)} {rule_in_words(attention.rule)}" for name, attention in trace.attentions.items()
     )
@@ -258,7 +275,7 @@ def _query_table(
     """What one query attends to: keys down, heads across, and what it gets."""
     query = part.query or 0
     heads = part.heads(trace)
-    allowed = attention.mask[query]
+    allowed = attention.masks[layer][query]
     pattern = attention.layers[layer].pattern
 
     def cell(head: int, key: int) -> str:

@@ -35,6 +35,7 @@ from tui.scene import Scene, View, cursor, notices, panes
 from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
+from tui.screens.trained import TrainedScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from core.lessons import Lesson
 
 
-class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
+class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
@@ -283,7 +284,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, LearningScreen):
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen())
+        self.app.push_screen(HelpScreen(self.state.view.request.model))
 
     # Layout, colours and keys.
 

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from core.language import N_, _
+from core.types import AnyModel, CheckpointModel
 from tui.keys import GROUPS, LEARNING_KEYS
 from tui.labels import pad, wrap
 
@@ -24,6 +25,8 @@ _EVERYWHERE = (
 )
 _WIDTH, _AROUND = 118, 8  # cells of the box, and those of frame, padding and scrollbar
 _TWO_COLUMNS = 110  # cells; below, the groups stand one under the other
+_MEANING, _TARGET = N_("What it means"), N_("A target")
+_LEARNS, _LAYERS = N_("What it learns"), N_("Several layers")
 READING = (
     (
         N_("What you see"),
@@ -35,7 +38,7 @@ READING = (
         ),
     ),
     (
-        N_("What it means"),
+        _MEANING,
         N_(
             "The weights of this model are random numbers from a seed. They show the mechanism"
             " exactly, and no meaning: that one word attends to another here says nothing about"
@@ -43,7 +46,7 @@ READING = (
         ),
     ),
     (
-        N_("A target"),
+        _TARGET,
         N_(
             "The encoder's self-attention reads the source. The decoder's reads the target and is"
             " always causal: a word sees itself and those before it. In cross-attention the target"
@@ -52,7 +55,7 @@ READING = (
         ),
     ),
     (
-        N_("What it learns"),
+        _LEARNS,
         N_(
             "With wishes for the weights of rows, W_Q and W_K of one head of layer 0 are found by"
             " gradient descent on the cross-entropy, -Σ wish · ln weight. Real models learn in that"
@@ -79,10 +82,23 @@ READING = (
         ),
     ),
     (
-        N_("Several layers"),
+        _LAYERS,
         N_("resid_post = LayerNorm(resid_pre + attn_out) enters the next layer. There is no MLP."),
     ),
 )
+# Of a real model, in place of those with the same titles.
+REAL = {
+    _MEANING: N_(
+        "These weights were learned from much text, and a row shows where a head looks. It does not"
+        " show what the model's answer depends on: attention is not explanation (Jain and Wallace"
+        " 2019)."
+    ),
+    _LAYERS: N_(
+        "Around attention, each layer has norms and an MLP; they are computed, and not shown. Where"
+        " heads share keys and values, each head shows its own copy."
+    ),
+}
+_OF_SEEDED = (_TARGET, _LEARNS)
 
 
 def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
@@ -98,8 +114,8 @@ def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
     return Content.assemble(*parts)
 
 
-def reading_content(width: int) -> Content:
-    """Where keys and mouse work, then how to read the numbers, in lines of so many cells.
+def reading_content(width: int, model: AnyModel) -> Content:
+    """Where keys and mouse work, then how to read a model's numbers, in lines of so many cells.
 
     Textual breaks lines at spaces, of which Chinese has none.
     """
@@ -107,8 +123,12 @@ def reading_content(width: int) -> Content:
     def lines(text: str) -> str:
         return "\n".join(wrap(_(text), width)) + "\n"
 
+    real = isinstance(model, CheckpointModel)
     parts: list[str | tuple[str, str]] = [lines(text) for text in _EVERYWHERE]
-    for title, text in READING:
+    for title, usual in READING:
+        if real and title in _OF_SEEDED:
+            continue
+        text = REAL.get(title, usual) if real else usual
         parts += ["\n", (f"{_(title)}\n", "bold $accent"), lines(text)]
     return Content.assemble(*parts, "\n")
 
@@ -136,8 +156,11 @@ class HelpScreen(ModalScreen[None]):
     }
     """
 
-    def __init__(self, usable: Callable[[str], bool] = lambda _action: True) -> None:
+    def __init__(
+        self, model: AnyModel, usable: Callable[[str], bool] = lambda _action: True
+    ) -> None:
         super().__init__()
+        self._model = model
         self._usable = usable
 
     def compose(self) -> ComposeResult:
@@ -155,4 +178,4 @@ class HelpScreen(ModalScreen[None]):
     def on_resize(self, event: events.Resize) -> None:
         self.set_class(event.size.width < _TWO_COLUMNS, "-narrow")
         width = min(event.size.width, _WIDTH) - _AROUND
-        self.query_one("#reading", Static).update(reading_content(width))
+        self.query_one("#reading", Static).update(reading_content(width, self._model))

@@ -51,7 +51,7 @@ class DemoScreen(FollowingScreen):
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen(self.allows))
+        self.app.push_screen(HelpScreen(self.state.view.request.model, self.allows))
 
     def _update_keys(self) -> None:
         super()._update_keys()

@@ -11,30 +11,32 @@ from textual.strip import Strip
 
 from core import counts
 from core.language import N_, _
-from core.stacks import mask_of
-from core.types import Attention
+from core.stacks import mask_of, rules_of
+from core.types import Attention, CheckpointModel, Mask
 from tui.choices import PANES
 from tui.keys import Hint, pane_key
 from tui.labels import clip
 from tui.messages import Pressed, Selected
 from tui.scene import (
-    GIVEN,
+    RANDOM,
+    TRAINED,
     View,
+    caveat,
     honest,
     model_name,
     panes,
+    request_in_words,
     shape_words,
     steps_in_words,
-    switches_in_words,
 )
 from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, line_cells, to_strip
 
-_WARNINGS = (
-    N_("random weights: the mechanism, not meaning"),
-    N_("random: the mechanism, not meaning"),
-    N_("random: no meaning"),
-)
+# What is to be said of weights, and how where there is less room.
+_SHORTER_CAVEATS = {
+    RANDOM: (N_("random: the mechanism, not meaning"), N_("random: no meaning")),
+    TRAINED: (N_("trained: attention is not explanation"), N_("trained: no explanation")),
+}
 # Translated too; a short form may equal the long one.
 _SHORTER = (
     (N_("temperature"), N_("temp")),
@@ -74,11 +76,15 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
     stacks = shape_words(view.request)
     shape = f"{stacks} · {shape}" if stacks else shape
     longer = f"  {model_name(model)} · {seed}{shape} · d_model {model.d_model}"
-    warnings = list(map(_, (GIVEN,) if model.seed is None else _WARNINGS))
+    said = caveat(model)
+    warnings = list(map(_, (said, *_SHORTER_CAVEATS.get(said, ()))))
     learning = view.request.learning
     if learning is not None and learning.steps:
         warnings = [honest(learning), _("learned on one sentence"), _("learned: no meaning")]
-    for left in (longer, f"  {seed}{shape}", facts):
+    shorter = [f"  {seed}{shape}", facts]
+    if said == TRAINED:
+        shorter = [f"  {name} · {shape}" for name in (model_name(model), model.name)] + [facts]
+    for left in (longer, *shorter):
         for warning in warnings[:1] if left is longer else warnings:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1
             if gap >= 2:
@@ -109,12 +115,12 @@ def status_line(
     if view is None:
         return []
     request, learning = view.request, view.request.learning
-    rule = attention.rule if attention else mask_of(view.attention, request.switches.mask)
+    rule = attention.rules[view.layer] if attention else _rule_of(view)
     words = [
         *([_(view.attention)] if request.target is not None else []),
         _("layer {n}").format(n=view.layer),
         _("head {n}").format(n=view.head),
-        *switches_in_words(request.switches, request.model.d_head, rule, view.attention),
+        *request_in_words(request, rule, view.attention),
         *([] if learning is None else [steps_in_words(learning)]),
         _("no tokens") if attention is None else _counts(attention),
     ]
@@ -123,6 +129,14 @@ def status_line(
         if cell_len(text) > width - 2:
             text = text.replace(_(long), short and _(short))
     return [(" " + clip(text, width - 2), palette.base)]
+
+
+def _rule_of(view: View) -> Mask:
+    """The mask that will hold, before there is a trace."""
+    model, mask = view.request.model, view.request.switches.mask
+    if isinstance(model, CheckpointModel):
+        return rules_of(model, mask.blocked)[view.layer]
+    return mask_of(view.attention, mask)
 
 
 def _counts(attention: Attention) -> str:

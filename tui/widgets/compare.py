@@ -89,7 +89,7 @@ def key_lines(
     for place in range(top, min(top + height - 2, len(compared.alignment))):
         pair = compared.alignment[place]
         mine, theirs = float(row.mine[place]), float(row.theirs[place])
-        left, right = written(compared, row.queries, place, mine, theirs, precision)
+        left, right = written(compared, view.layer, row.queries, place, mine, theirs, precision)
         change = theirs - mine
         style = palette.negative if change < 0 else palette.positive if change else palette.base
         chosen = pair[0] == view.key

@@ -116,7 +116,7 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     if scene.before is None or not cols.before:
         return ""
     view, old = scene.view, scene.before.attentions[scene.view.attention]
-    if not old.mask[view.query, key]:
+    if not old.masks[view.layer][view.query, key]:
         return f"{MASKED:>{cols.before - 1}} "
     value = float(old.layers[view.layer].pattern[view.head, view.query, key])
     signed_before = scene.before.request.switches.normalizer == "none"

@@ -1,0 +1,155 @@
+"""``--model``: what is printed of a real model, and what is refused beside it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.command import attn_tui, environment, sentence
+from tests.core.small_checkpoints import expected_of, speaking
+
+
+@pytest.fixture
+def model(tmp_path):
+    return speaking("bert-legacy", tmp_path)
+
+
+def printed(*words):
+    result = attn_tui("show", *words)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout.decode()
+
+
+def test_json_has_the_numbers_of_transformers(model):
+    expected, text = expected_of("bert-legacy")
+    found = json.loads(printed("--model", model, "--format", "json", text))
+    assert found["model"] == {
+        "name": "bert-legacy",
+        "family": "BERT",
+        "layers": 2,
+        "heads": 3,
+        "d_model": 24,
+        "d_head": 8,
+        "seed": None,
+    }
+    assert found["switches"] == {"mask": "none", "blocked": []}
+    assert [token["id"] for token in found["tokens"]] == expected["ids"].tolist()
+    patterns = [[head["pattern"] for head in layer["heads"]] for layer in found["layers"]]
+    np.testing.assert_allclose(patterns, expected["attentions"], atol=1e-4)
+
+
+def test_csv_has_the_numbers_of_transformers(model):
+    expected, text = expected_of("bert-legacy")
+    rows = list(csv.DictReader(io.StringIO(printed("--model", model, "--format", "csv", text))))
+    patterns = np.array([float(row["pattern"]) for row in rows])
+    np.testing.assert_allclose(patterns, expected["attentions"].ravel(), atol=1e-4)
+
+
+def test_json_of_layers_with_their_own_masks(tmp_path):
+    expected, text = expected_of("gemma3-kinds")
+    found = json.loads(
+        printed("--model", speaking("gemma3-kinds", tmp_path), "--format", "json", text)
+    )
+    assert found["switches"]["mask"] is None
+    assert {layer["mask"] for layer in found["layers"]} == {"causal", "causal+window:3"}
+    for layer, attentions in zip(found["layers"], expected["attentions"], strict=True):
+        masked = [[cell is None for cell in row] for row in layer["heads"][0]["attn_scores"]]
+        np.testing.assert_array_equal(masked, attentions[0] == 0)
+
+
+def test_table_says_what_the_model_is(model):
+    lines = printed("--model", model, "--layer", "1", "--head", "2", "t5 t17").splitlines()
+    assert lines[:3] == [
+        "bert-legacy · BERT · 2 layers × 3 heads · d_model 24"
+        " · trained weights: attention is not explanation",
+        "mask none",
+        "2 tokens · the model's own tokenizer",
+    ]
+
+
+def test_table_names_the_mask_where_layers_differ(tmp_path):
+    path = speaking("gemma3-kinds", tmp_path)
+    lines = printed("--model", path, "--head", "0", "t5 t17 t3 t9 t8 t7 t6 t5").splitlines()
+    assert "mask causal+window:3" in lines[1]
+    assert "mask causal," in lines[1] or lines[1].endswith("mask causal")
+    titles = [line for line in lines if line.startswith("layer")]
+    assert all(" · mask causal" in title for title in titles)
+    assert len({title.rsplit(" · ", 1)[1] for title in titles}) == 2
+
+
+def test_blocked_key_has_no_weight(model):
+    found = json.loads(printed("--model", model, "--block", "1", "--format", "json", "t5 t17 t3"))
+    for layer in found["layers"]:
+        for head in layer["heads"]:
+            assert all(row[1] == 0 for row in head["pattern"])
+            assert sum(head["pattern"][0]) == pytest.approx(1, abs=1e-6)
+
+
+def test_long_text_is_cut_with_a_note(model):
+    result = attn_tui("show", "--model", model, "--head", "0", "t5 " * 40)
+    assert result.stderr.decode() == "attn-tui: note: first 19 of 40 tokens\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tokenizer", "mixed"], "--tokenizer does not go with --model: a real model brings"),
+        (["--as-saved"], "--as-saved does not go with --model"),
+        (["--d-model", "16"], "--d-model does not go with --model"),
+        (["--heads", "4"], "--heads does not go with --model"),
+        (["--layers", "1"], "--layers does not go with --model"),
+        (["--seed", "0"], "--seed does not go with --model: a real model brings its own"),
+        (["--mask", "causal"], "--mask does not go with --model: trained weights go with"),
+        (["--no-positions"], "--positions does not go with --model"),
+        (["--no-scale"], "--scale does not go with --model"),
+        (["--temperature", "2"], "--temperature does not go with --model"),
+        (["--projections", "identity"], "--projections does not go with --model"),
+        (["--normalizer", "none"], "--normalizer does not go with --model"),
+        (["--set", "x[0,0]=1"], "--set does not go with --model: numbers are typed over"),
+        (["--wish", "0:0=1"], "--wish does not go with --model: wishes are learned"),
+        (["--steps", "3"], "--steps does not go with --model"),
+        (["--target", "t5"], "--target does not go with --model"),
+        (["--derive"], "--derive does not go with --model: a derivation knows no biases"),
+        (["--block", "7"], "blocked key 7 is out of range"),
+        (["--layer", "2"], "layer 2 is out of range: choose 0 to 1"),
+    ],
+)
+def test_refused_beside_a_model(words, said, model):
+    assert said in sentence(attn_tui("show", "--model", model, *words, "t5 t17"))
+
+
+def test_models_that_cannot_be_shown(tmp_path):
+    path = speaking("t5-relu", tmp_path)
+    assert "is an encoder–decoder (T5)" in sentence(attn_tui("show", "--model", path, "t5"))
+    missing = sentence(attn_tui("show", "--model", "no/such", "t5"))
+    assert "there is no model no/such, as a path or as a name: name a folder" in missing
+
+
+def test_no_worksheet_and_no_lesson(model):
+    assert "a worksheet is worked out by hand" in sentence(
+        attn_tui("worksheet", "--model", model, "t5")
+    )
+    assert "--model does not go with --lesson" in sentence(
+        attn_tui("show", "--model", model, "--lesson", "by-hand")
+    )
+
+
+def test_models_are_listed_and_opened_by_name(tmp_path):
+    hub = tmp_path / "hub"
+    folder = hub / "models--some--bert\x1b[2J" / "snapshots" / "0123abcd"
+    folder.parent.mkdir(parents=True)
+    Path(speaking("bert-legacy", tmp_path)).rename(folder)
+    surroundings = environment(HOME=str(tmp_path), HF_HUB_CACHE=str(hub), OLLAMA_MODELS=None)
+    result = attn_tui("models", env=surroundings)
+    assert result.returncode == 0
+    listed = result.stdout.decode()
+    assert "\x1b" not in listed
+    (line,) = (line for line in listed.splitlines() if line.startswith("some/bert"))
+    assert line.split(maxsplit=1)[1].startswith("BERT · 2 layers × 3 heads")
+    shown = attn_tui("show", "--model", "some/bert\x1b[2J", "t5 t17", env=surroundings)
+    assert shown.returncode == 0, shown.stderr
+    assert "\x1b" not in shown.stdout.decode()
+    assert " · BERT · 2 layers × 3 heads" in shown.stdout.decode()

@@ -1,0 +1,154 @@
+"""Traces of real models, against transformers on small checkpoints, and what they refuse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.compare import compare
+from core.errors import ModelError, SettingError
+from core.runner import run
+from core.trained import describe
+from core.types import Edit, Learning, Mask, Request, Switches, Wish
+from tests.core.small_checkpoints import copied, expected_of, speaking
+from tests.reference.checkpoint_cases import CASES
+
+# OPT's positions depend on what is blocked, which is refused.
+NAMES = [name for name, case in CASES.items() if "target" not in case and name != "opt-before"]
+
+
+def traced(name, tmp_path, **changes):
+    """A trace of a reference's text, what was expected, and the rows that do not pad."""
+    expected, text = expected_of(name)
+    pads = frozenset(expected["pads"].tolist())
+    model = describe(speaking(name, tmp_path))
+    trace = run(Request(text, model=model, switches=Switches(Mask(blocked=pads)), **changes))
+    kept = [i for i in range(len(expected["ids"])) if i not in pads]
+    return trace, expected, kept
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_are_those_of_transformers(name, tmp_path):
+    trace, expected, kept = traced(name, tmp_path)
+    model, count = trace.request.model, len(expected["ids"])
+    assert [token.id for token in trace.tokens] == expected["ids"].tolist()
+    assert len(trace.layers) == model.layers == len(expected["attentions"])
+    for index, layer in enumerate(trace.layers):
+        np.testing.assert_allclose(
+            layer.pattern[:, kept], expected["attentions"][index][:, kept], atol=1e-4
+        )
+        np.testing.assert_allclose(
+            layer.resid_pre[kept], expected["hidden"][index][kept], atol=1e-4
+        )
+        assert layer.dot.shape == layer.attn_scores.shape == (model.heads, count, count)
+        assert layer.q.shape == layer.k.shape == layer.v.shape == layer.z.shape
+        assert layer.q.shape == (model.heads, count, model.d_head)
+        assert layer.attn_out.shape == layer.resid_post.shape == (count, model.d_model)
+        for array in (layer.q, layer.dot, layer.attn_scores, layer.pattern, layer.resid_post):
+            assert array.dtype == np.float32
+            assert not array.flags.writeable
+        np.testing.assert_allclose(layer.dot, layer.q @ layer.k.transpose(0, 2, 1), atol=1e-4)
+        np.testing.assert_allclose(layer.z, layer.pattern @ layer.v, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_layer_has_its_own_mask(name, tmp_path):
+    """The mask allows exactly the keys that transformers gives a weight."""
+    trace, expected, kept = traced(name, tmp_path)
+    queries = np.arange(len(trace.tokens))[:, None]
+    keys = queries.T
+    for index, (mask, rule) in enumerate(
+        zip(trace.encoder.masks, trace.encoder.rules, strict=True)
+    ):
+        assert not mask.flags.writeable
+        used = (expected["attentions"][index] > 0).any(axis=0)
+        np.testing.assert_array_equal(mask[kept], used[kept])
+        allowed = np.ones(mask.shape, dtype=bool)
+        if rule.causal:
+            allowed &= keys <= queries
+        if rule.window is not None:
+            allowed &= abs(keys - queries) <= rule.window
+        allowed[:, sorted(rule.blocked)] = False
+        np.testing.assert_array_equal(mask, allowed)
+
+
+def test_masks_differ_where_windows_do(tmp_path):
+    trace, _expected, _kept = traced("gemma3-kinds", tmp_path)
+    assert len(set(trace.encoder.rules)) == 2
+    assert len({mask.sum() for mask in trace.encoder.masks}) == 2
+
+
+def test_what_a_model_is(tmp_path):
+    model = describe(speaking("bert-plain", tmp_path))
+    assert (model.name, model.family, model.layers, model.heads) == ("bert-plain", "BERT", 3, 4)
+    assert (model.d_model, model.d_head, model.seed, model.causal) == (24, 6, None, False)
+    assert model == describe(model.path)
+    assert hash(model) == hash(describe(model.path))
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("hub/models--openai-community--gpt2/snapshots/607a30d783", "openai-community/gpt2"),
+        ("packages/some_model/model", "some_model"),
+        ("llm/Small.Q4_1.gguf", "Small.Q4_1"),
+        ("bad\x1b[2J", "bad␛[2J"),
+    ],
+)
+def test_name_is_what_people_call_it(path, name, tmp_path):
+    from core.trained import name_of
+
+    assert name_of(str(tmp_path / path)) == name
+
+
+def test_long_text_is_cut_and_said(tmp_path):
+    model = describe(speaking("bert-plain", tmp_path))
+    trace = run(Request(" ".join(["t5"] * 40), model=model))
+    assert len(trace.tokens) == 19
+    assert trace.tokens.notices == ("first 19 of 40 tokens",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"switches": Switches(Mask(causal=True))}, "trained weights go with the attention"),
+        ({"switches": Switches(positions=False)}, "trained weights go with the attention"),
+        ({"switches": Switches(edits=(Edit("x", (0, 0), 1.0),))}, "trained weights go with"),
+        ({"learning": Learning((Wish(0, ((0, 1.0),)),))}, "a trained model learns no wishes"),
+        ({"target": "t5"}, "bert-plain has no decoder for a target"),
+        ({"tokenizer": "chars"}, "a trained model goes with its own tokenizer"),
+        ({"switches": Switches(Mask(blocked=frozenset({9})))}, "blocked key 9 is out of range"),
+    ],
+)
+def test_refused_with_a_model(changes, words, tmp_path):
+    request = Request("t5 t6", model=describe(speaking("bert-plain", tmp_path)))
+    with pytest.raises(SettingError, match=words):
+        run(replace(request, **changes))
+
+
+def test_block_is_refused_where_it_would_move_positions(tmp_path):
+    model = describe(speaking("opt-before", tmp_path))
+    with pytest.raises(SettingError, match="would move the positions of the others in OPT"):
+        run(Request("t5 t6", model=model, switches=Switches(Mask(blocked=frozenset({0})))))
+
+
+def test_models_that_cannot_be_shown(tmp_path):
+    with pytest.raises(ModelError, match="is an encoder–decoder"):
+        describe(speaking("bart-plain", tmp_path))
+    with pytest.raises(ModelError, match=r"has no tokenizer\.json"):
+        describe(str(copied("gpt2-plain", tmp_path)))
+
+
+def test_two_texts_are_compared(tmp_path):
+    one = run(Request("t5 t17 t3", model=describe(speaking("gpt2-plain", tmp_path))))
+    found = compare(one, "t5 t17 t4")
+    assert found.rows.shape == (one.request.model.layers, one.request.model.heads, 2)
+    np.testing.assert_allclose(found.rows, 0, atol=1e-6)  # causal: what comes later changes nothing
+
+
+def test_nothing_is_derived(tmp_path):
+    from core.derive import derive
+
+    trace = run(Request("t5 t6", model=describe(speaking("bert-plain", tmp_path))))
+    with pytest.raises(SettingError, match="a derivation knows no biases"):
+        derive(trace, 0, 0, 0, 0)

@@ -1,0 +1,201 @@
+"""The explorer on a real model: what it shows, and what the seeded model's keys say."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from core.runner import run
+from core.trained import describe
+from core.types import Request
+from tests.core.small_checkpoints import expected_of, speaking
+from tests.tui.helpers import (
+    explorer_of,
+    open_app,
+    press,
+    says,
+    screen_lines,
+    sentence_of,
+    settle,
+    shown_text,
+    view_of,
+)
+from tui import state
+from tui.checking import check
+from tui.command import command_line
+from tui.quick import is_quick
+from tui.scene import View, panes
+
+TEXT = "t5 t17 t3 t29"
+PANES = ("tokens", "weights", "matrix", "vectors")
+
+
+@pytest.fixture
+def view(tmp_path):
+    return View(Request(TEXT, model=describe(speaking("bert-legacy", tmp_path))), query=1)
+
+
+async def test_weights_are_those_of_transformers(tmp_path):
+    expected, text = expected_of("bert-legacy")
+    model = describe(speaking("bert-legacy", tmp_path))
+    async with open_app(View(Request(text, model=model))) as pilot:
+        for index, layer in enumerate(explorer_of(pilot.app).scene.trace.layers):
+            np.testing.assert_allclose(layer.pattern, expected["attentions"][index], atol=1e-4)
+        value = expected["attentions"][0][0, 0, 0]
+        assert says(pilot, f"“t5” → “t5” {value:.3f}")
+
+
+@pytest.mark.parametrize(
+    ("size", "name"), [((60, 18), "2 layers"), ((80, 24), "bert-legacy"), ((120, 36), "BERT")]
+)
+async def test_header_says_what_it_is(view, size, name):
+    async with open_app(view, size) as pilot:
+        first = screen_lines(pilot.app)[0]
+        assert name in first
+        assert "trained" in first
+        assert "random" not in first
+
+
+async def test_every_pane_but_those_of_the_seeded_model(view):
+    assert panes(view) == PANES
+    async with open_app(view, (80, 24)) as pilot:
+        seen = []
+        for _ in PANES:
+            await press(pilot, "tab")
+            seen.append(view_of(pilot).pane)
+        assert sorted(seen) == sorted(PANES)
+
+
+SEEDED = "m s p t T w n A a d 5 6 7 space b r R enter delete Y right_curly_bracket"
+
+
+@pytest.mark.parametrize("key", SEEDED.split())
+async def test_keys_of_the_seeded_model_say_so_once(view, key):
+    async with open_app(view) as pilot:
+        before = view_of(pilot)
+        await press(pilot, key)
+        assert view_of(pilot) == before
+        assert len(pilot.app._notifications) == 1
+        assert says(pilot, "trained weights stay as they are")
+
+
+@pytest.mark.parametrize("key", ["ctrl+c", "down", "right_square_bracket", "v", "escape"])
+async def test_other_keys_say_nothing_of_it(view, key):
+    async with open_app(view) as pilot:
+        await press(pilot, key)
+        assert not says(pilot, "trained weights stay as they are")
+
+
+async def test_footer_has_no_keys_of_the_seeded_model(view):
+    async with open_app(view, (200, 60)) as pilot:
+        last = screen_lines(pilot.app)[-1]
+        for word in ("mask", "scale", "positions", "temperature", "derive", "learn", "target"):
+            assert word not in last
+        for word in ("token", "head", "layer", "block", "copy", "compare"):
+            assert word in last
+
+
+async def test_palette_has_nothing_of_the_seeded_model(view):
+    async with open_app(view) as pilot:
+        from tui.palette import ExplorerCommands
+
+        names = [each.name for each in ExplorerCommands(pilot.app.screen)._commands()]
+    starts = ("Mask:", "Tokenizer:", "Wish:", "Translate:", "Pane: derivation", "Temperature")
+    assert not [name for name in names if name.startswith(starts)]
+    assert "Head 2" in names
+    assert "Layer 1" in names
+    assert "Pane: matrix" in names
+
+
+async def test_block_edit_and_undo(view):
+    async with open_app(view) as pilot:
+        await press(pilot, "x")
+        assert view_of(pilot).request.switches.mask.blocked == {1}
+        assert (explorer_of(pilot.app).scene.layer.pattern[:, :, 1] == 0).all()
+        await press(pilot, "u")
+        assert not view_of(pilot).request.switches.mask.blocked
+        await press(pilot, "e")
+        sentence_of(pilot).set_true_text("t5 t6")
+        await settle(pilot)
+        assert shown_text(pilot) == "t5 t6"
+        assert len(explorer_of(pilot.app).scene.trace.tokens) == 2
+
+
+async def test_block_that_would_move_positions_is_refused_and_nothing_lost(tmp_path):
+    view = View(Request(TEXT, model=describe(speaking("opt-after", tmp_path))))
+    async with open_app(view) as pilot:
+        await press(pilot, "x")
+        assert says(pilot, "would move the positions of the others")
+        assert view_of(pilot) == view
+        await press(pilot, "right_square_bracket")  # goes on as before
+        assert view_of(pilot).layer == 1
+
+
+async def test_first_frame_comes_before_the_weights(view, monkeypatch):
+    go_on = threading.Event()
+
+    def waits(*arguments):
+        go_on.wait()
+        return trace(*arguments)
+
+    trace = state.trace
+    monkeypatch.setattr(state, "trace", waits)
+    from tui.app import AttnApp
+
+    app = AttnApp(view)
+    async with app.run_test(size=(80, 24)) as pilot:
+        try:
+            await pilot._wait_for_screen()
+            assert says(pilot, "computing…")
+            assert says(pilot, "bert-legacy")
+            assert explorer_of(app).scene is None
+        finally:
+            go_on.set()
+        await settle(pilot)
+        assert says(pilot, "“t17”")
+    assert not is_quick(view.request, run(view.request).tokens)
+
+
+async def test_windows_of_a_layer_are_drawn_masked(tmp_path):
+    _expected, text = expected_of("gemma3-kinds")
+    model = describe(speaking("gemma3-kinds", tmp_path))
+    async with open_app(View(Request(text, model=model), query=12, layer=0)) as pilot:
+        assert says(pilot, "mask causal+window:3")
+        assert says(pilot, "“t6” → “t5” masked")
+        await press(pilot, "right_square_bracket")
+        assert says(pilot, "mask causal ·")
+        assert not says(pilot, "“t6” → “t5” masked")
+
+
+async def test_help_says_that_weights_are_trained(view):
+    async with open_app(view, (120, 90)) as pilot:
+        await press(pilot, "question_mark")
+        assert says(pilot, "attention is not explanation (Jain")
+        assert not says(pilot, "random numbers from a seed")
+        assert not says(pilot, "There is no MLP")
+
+
+def test_command_names_the_model_by_its_whole_path(view):
+    path = view.request.model.path
+    assert path.startswith("/")
+    assert command_line(view) == f"attn-tui --model {path} --query 1 '{TEXT}'"
+
+
+@pytest.mark.parametrize("pane", ["derivation", "numbers", "learning"])
+def test_panes_without_anything_to_show_are_refused(view, pane):
+    from dataclasses import replace
+
+    from core.errors import SettingError
+
+    with pytest.raises(SettingError, match=f"pane {pane} has nothing to show: leave the model out"):
+        check(replace(view, pane=pane))
+
+
+async def test_lesson_takes_the_place_of_the_model(view):
+    from core.lessons import bundled_paths, open_lesson
+
+    async with open_app(view) as pilot:
+        explorer_of(pilot.app).open_lesson(open_lesson(str(bundled_paths()["by-hand"])))
+        await settle(pilot)
+        assert not says(pilot, "bert-legacy")
+        assert explorer_of(pilot.app).scene.trace.request.model == view_of(pilot).request.model

@@ -1,0 +1,74 @@
+"""What ``--model`` means, and what does not go with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from core.language import N_, _
+
+if TYPE_CHECKING:
+    from core.types import CheckpointModel
+
+_OWN = N_("a real model brings its own")
+_TRAINED = N_("trained weights go with the attention that they were trained in")
+_DERIVED = N_("a derivation knows no biases, norms before attention and turned positions")
+_LEARNED = N_("wishes are learned by the seeded model alone")
+_DECODER = N_("only the seeded model adds a decoder for a target")
+# Why, and the names of the parameters that are refused for it.
+_REFUSED = (
+    (_OWN, ("tokenizer", "as_saved", "d_model", "heads", "layers", "seed")),
+    (_TRAINED, ("mask", "positions", "scale", "temperature", "projections", "normalizer")),
+    (N_("numbers are typed over in the seeded model alone"), ("edits",)),
+    (_LEARNED, ("wishes", "steps", "rate", "learn_head")),
+    (_DECODER, ("target", "attention")),
+    (_DERIVED, ("derive",)),
+    (N_("guests are shown the seeded model alone"), ("demo", "ssh", "web", "print_sshd")),
+)
+_OPTIONS = {"edits": "set", "wishes": "wish"}
+
+
+def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
+    """The model that ``--model`` names.
+
+    Parameters
+    ----------
+    path : str
+    given : iterable of str
+        Names of the parameters on the command line.
+
+    Raises
+    ------
+    UsageError
+        One of them does not go with a real model.
+    ModelError
+        It cannot be opened.
+    """
+    found = set(given)
+    for reason, names in _REFUSED:
+        for name in found.intersection(names):
+            option = _OPTIONS.get(name, name).replace("_", "-")
+            said = _("--{option} does not go with --model: {reason}")
+            raise click.UsageError(said.format(option=option, reason=_(reason)))
+
+    from core.trained import describe
+
+    return describe(path if os.path.exists(path) else _found(path))
+
+
+def _found(name: str) -> str:
+    """The path of a model that “attn-tui models” lists."""
+    from core.errors import ModelError
+    from core.found_models import named_paths
+    from core.text import visible
+
+    path = named_paths().get(name)
+    if path is None:
+        raise ModelError(
+            _("there is no model {name}, as a path or as a name").format(name=visible(name)),
+            _("name a folder or a .gguf file, or one that “attn-tui models” lists"),
+        )
+    return str(path)
