@@ -309,6 +309,10 @@ class LayerWeights:
 class LayerTrace:
     """Every array of one layer, in the order of computation.
 
+    Under a `CheckpointModel` q and k are as they are compared (after norms and rotary positions,
+    k and v repeated for heads that share them), attn_scores after soft-capping and relative bias,
+    and resid_post is what leaves the MLP too.
+
     Attributes
     ----------
     weights : LayerWeights, optional

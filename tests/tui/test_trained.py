@@ -135,6 +135,7 @@ async def test_first_frame_comes_before_the_weights(view, monkeypatch):
     go_on = threading.Event()
 
     def waits(*arguments):
+        assert threading.current_thread() is not threading.main_thread()  # which draws
         go_on.wait()
         return trace(*arguments)
 
