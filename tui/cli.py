@@ -22,6 +22,7 @@ import click
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
 from tui.checking import check, check_attention, check_format
+from tui.models import models
 from tui.options import (
     FORMATS,
     OF_A_TEXT,
@@ -248,22 +249,6 @@ def lessons() -> None:
     listed = list(bundled_lessons())
     cells = max(len(each.name) for each in listed)
     _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
-
-
-@click.command(
-    MODELS,
-    cls=Command,
-    help=N_(
-        "List the real models on this machine that --model takes by name: those of packages, of"
-        " Hugging Face's cache, of Ollama and of LM Studio."
-    ),
-)
-@general
-def models() -> None:
-    """Print a line a model."""
-    from tui.printing.models import model_lines
-
-    _write(model_lines(), None)
 
 
 COMMANDS = {
