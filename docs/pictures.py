@@ -7,6 +7,7 @@ from pathlib import Path
 
 os.environ |= {"COLORTERM": "truecolor", "TERM": "xterm-256color"}
 
+from core.language import set_language
 from core.types import Mask, Request, Switches
 from tui.app import AttnApp
 from tui.scene import View
@@ -32,6 +33,7 @@ PICTURES = {
 
 async def draw(name: str, size: tuple[int, int], view: View, theme: str) -> None:
     """Run the app without a terminal and save what it shows."""
+    set_language("zh" if name == "chinese" else "en")
     app = AttnApp(view, theme=theme)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
