@@ -10,10 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from textual import events
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 
 from tui.terminal import plain
 from tui.terminal.leaving import (
@@ -65,6 +67,20 @@ class TerminalDriver(LinuxDriver):
             self._signals.start()
             super().start_application_mode()  # type: ignore[no-untyped-call]
             self._attributes = self.attrs_before
+            signal.signal(signal.SIGWINCH, self._resized)
+
+    def _resized(self, _signum: int, _frame: object) -> None:
+        """Read the size later, in the loop.
+
+        Textual reads it here, where the next signal may come in between: then the older size is
+        told last, and the screen stays as it was drawn for that one.
+        """
+        if not self._in_band_window_resize:
+            self._loop.call_soon_threadsafe(self._tell_size)
+
+    def _tell_size(self) -> None:
+        size = Size(*self._get_terminal_size())
+        self._app.post_message(events.Resize(size, size))
 
     def stop_application_mode(self) -> None:
         """Give the terminal back: modes first, then its old settings, with no input left over."""
