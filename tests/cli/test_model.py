@@ -153,3 +153,8 @@ def test_models_are_listed_and_opened_by_name(tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout.decode()
     assert " · BERT · 2 layers × 3 heads" in shown.stdout.decode()
+
+
+def test_guests_are_shown_the_seeded_model_alone(model):
+    said = sentence(attn_tui("serve", "--web", "--open", "--model", model, "t5"))
+    assert "--web does not go with --model: guests are shown the seeded model alone" in said
