@@ -222,7 +222,7 @@ def test_tricks_in_the_palette(server):
             session.send("\x10")
             session.wait_for("Search for commands")
             session.send(word)
-            session.wait_for("No matches found")
+            session.wait_for("Nothing found")
             session.send("\x1b")
             session.wait_for("Vectors of")
         leave(session)
