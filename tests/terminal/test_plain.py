@@ -37,7 +37,9 @@ def test_nothing_ambiguous_is_drawn(pane, lang):
         session.wait_for(READY if lang == "en" else "q 退")
         session.send("?")
         session.wait_for("esc ")
-        session.send("\x1b\x11")
+        session.send("\x1b")
+        session.wait_for(lambda: "esc " not in session.text)
+        session.send("\x11")
         assert session.wait_for_exit() == 0
         assert "我" in session.output
         assert ambiguous(session.output) == set()
