@@ -70,8 +70,15 @@ class PtySession:
 
     @property
     def text(self) -> str:
-        """The lines of the screen, without blanks at their ends."""
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        """The lines of the screen, without blanks at their ends.
+
+        The second cell of a wide character is empty. pyte's own `display` fails where only that one
+        is left, as it may be in the middle of a frame.
+        """
+        screen = self.screen
+        rows = (screen.buffer[y] for y in range(screen.lines))
+        lines = ("".join(row[x].data for x in range(screen.columns)) for row in rows)
+        return "\n".join(line.rstrip() for line in lines)
 
     def attributes(self) -> list:
         """Return the settings of the terminal (termios)."""
