@@ -13,10 +13,9 @@ def three(monkeypatch):
     """Three threads, and everything worth sharing out."""
     monkeypatch.setattr(parallel, "threads", lambda: 3)
     monkeypatch.setattr(parallel, "_WORTH", 1)
-    parallel._pool.cache_clear()
+    parallel._helpers.cache_clear()
     yield
-    parallel._pool().shutdown()
-    parallel._pool.cache_clear()
+    parallel._helpers.cache_clear()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 10])
