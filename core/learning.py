@@ -21,6 +21,7 @@ from core.attention import divisor, masked_softmax
 from core.errors import BudgetError, SettingError
 from core.language import _
 from core.names import MAX_STEPS
+from core.progress import LEARNING, step
 from core.types import Array, BoolArray, History, LayerWeights, Learning, Request, Switches
 from core.wishes import wished_rows
 
@@ -147,6 +148,7 @@ def _advanced(task: Task, state: Descent, rate: float, steps: int) -> Descent:
     w_q, w_k, slope = state.w_q, state.w_k, state.slope
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is said in words
         while len(losses) <= steps:
+            step(LEARNING, len(losses) - 1, steps)
             w_q, w_k = w_q - rate * slope.w_q, w_k - rate * slope.w_k
             slope = gradients(task, w_q, w_k)
             if not slope.loss <= most:  # NaN is not below anything

@@ -9,34 +9,35 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from core.activations import ACTIVATIONS
+from core.lazy import KeptHeads
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
+from core.progress import LAYERS, READING, step
 from core.room import columns, empty, lent, room
+from core.scores import build_mask, cells, for_heads, mix
 from core.transformer_types import (
     AttentionTrace,
     AttentionWeights,
     BlockTrace,
     BlockWeights,
-    BoolArray,
     Facts,
     Float32,
     HeadWeights,
-    LayerFacts,
     Linear,
     MlpWeights,
     Norm,
+    Scoring,
     StackTrace,
     StackWeights,
 )
 
-_BLOCK = 2**18  # scores that are worked on at a time, so that they stay in a processor's cache
-_SAFE = 60.0  # a score below it needs no other subtracted: exp(60) × 10,000 is a float32
 _SMALL = 1200  # results of a product for which OpenBLAS reads the weights as they lie
 _FEW = 16  # tokens up to which products of that size are the quicker ones
 _VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
@@ -50,7 +51,7 @@ def run_stack(
     blocked: frozenset[int] = frozenset(),
     memory: Float32 | None = None,
     memory_blocked: frozenset[int] = frozenset(),
-    keep_dot: bool = False,
+    earlier: StackTrace | None = None,
 ) -> StackTrace:
     """Run one stack, an encoder or a decoder, over token ids.
 
@@ -65,8 +66,9 @@ def run_stack(
         What an encoder made, for the cross-attention of a decoder.
     memory_blocked : frozenset of int
         Positions of `memory` that no query may attend to.
-    keep_dot : bool
-        Keep q·k as well; it takes as much room as the scores.
+    earlier : StackTrace, optional
+        Of the same causal stack: what its tokens have in common with these at the start is taken
+        over, see `common_start`, and only the rest is run.
 
     Returns
     -------
@@ -77,10 +79,15 @@ def run_stack(
     ------
     ModelError
         A layer's numbers are not finite; the message names it, and the tensor if it is a weight.
+    Cancelled
+        Whoever watches wants no more of it.
     """
-    count = len(ids)
+    count, first = len(ids), 0
+    if earlier is not None:
+        first = common_start(facts, earlier, ids, blocked)
+        earlier = earlier if first else None
     masks = {layer.window: build_mask(count, facts, layer, blocked) for layer in facts.layers}
-    rotations = {layer.rotary: rotation(count, layer.rotary) for layer in facts.layers}
+    rotations = {layer.rotary: rotation(count, layer.rotary, first) for layer in facts.layers}
     cross_mask = None
     if memory is not None and memory_blocked:
         cross_mask = np.ones((count, len(memory)), dtype=np.bool_)
@@ -91,66 +98,103 @@ def run_stack(
 
     embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
     weights.check(x, None)
-    blocks = []
+    blocks: list[BlockTrace] = []
+    kept = KeptHeads()
     for index, layer in enumerate(facts.layers):
+        step(LAYERS if weights.has_block(index) else READING, index, len(facts.layers))
         with np.errstate(all="ignore"):  # weights.check says it in words
             block = run_block(
                 x,
                 weights.block(index),
                 facts,
-                layer,
-                masks[layer.window],
+                Scoring(layer.scale, facts.softcap, masks[layer.window], bias, first),
                 rotations[layer.rotary],
-                bias,
+                kept,
                 memory,
-                cross_mask,
-                keep_dot,
+                Scoring(layer.scale, facts.softcap, cross_mask),
+                None if earlier is None else earlier.blocks[index],
             )
-        weights.check(block.resid_post, index)
-        blocks.append(block)
         x = block.resid_post  # [pos, d_model]
-    final = normalise(x, weights.final, facts)  # [pos, d_model]
-    return StackTrace(tuple(ids), embed, pos_embed, masks, tuple(blocks), final)
+        weights.check(x[first:], index)
+        blocks.append(block)
+    final = normalise(x[first:], weights.final, facts)  # [new, d_model]
+    if earlier is not None:
+        final = joined(earlier.final, final, first)  # [pos, d_model]
+    return StackTrace(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks), final)
+
+
+def common_start(
+    facts: Facts, earlier: StackTrace, ids: Sequence[int], blocked: frozenset[int]
+) -> int:
+    """How many tokens of an earlier run need not be run again, at the start.
+
+    In a causal stack nothing that comes later reaches a token: not by attention, nor by its
+    position, since no rotation that is known here depends on the length of the text. One token is
+    always run.
+    """
+    if not facts.causal:
+        return 0
+    most = min(len(ids) - 1, len(earlier.ids))
+    for place in range(most):
+        known = (earlier.ids[place], place in earlier.blocked)
+        if known != (ids[place], place in blocked):
+            return place
+    return most
 
 
 def run_block(
     x: Float32,
     weights: BlockWeights[Float32],
     facts: Facts,
-    layer: LayerFacts,
-    mask: BoolArray | None,
+    scoring: Scoring,
     turn: tuple[Float32, Float32] | None,
-    bias: Float32 | None = None,
+    kept: KeptHeads,
     memory: Float32 | None = None,
-    cross_mask: BoolArray | None = None,
-    keep_dot: bool = False,
+    cross_scoring: Scoring | None = None,
+    earlier: BlockTrace | None = None,
 ) -> BlockTrace:
     """One layer: attention, in a decoder attention to `memory`, MLP; each added to what entered.
 
     The norms decide where a family normalises: `before` a part (pre-norm), `after` it (Gemma 2),
-    `at_sum` (post-norm, BERT). A part without one of them skips it.
+    `at_sum` (post-norm, BERT). A part without one of them skips it. Rows before `scoring.first`
+    are those of `earlier`.
     """
-    own = weights.attention
-    entered = normalise(x, own.before, facts)  # [pos, d_model]
-    a = attend(entered, entered, own, facts, layer, mask, turn, bias, keep_dot)
-    resid_mid = normalise(x + a.attn_out, own.at_sum, facts)  # [pos, d_model]
+    own, entering = weights.attention, x  # [pos, d_model]
+    x = x[scoring.first :]  # [new, d_model]
+    room_to_enter = lent("entered", *x.shape)
+    entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
+    known = None if earlier is None else earlier.own_kv
+    a = attend(entered, entered, own, facts, scoring, turn, kept, known)
+    resid_mid = added(x, a.attn_out, own.at_sum, facts)  # [new, d_model]
 
-    cross = None
-    if weights.cross is not None and memory is not None:
-        entered = normalise(resid_mid, weights.cross.before, facts)
-        cross = attend(
-            entered, memory, weights.cross, facts, layer, cross_mask, None, None, keep_dot
-        )
-        resid_mid = normalise(resid_mid + cross.attn_out, weights.cross.at_sum, facts)
+    cross, attended = None, resid_mid  # [new, d_model]
+    if weights.cross is not None and memory is not None and cross_scoring is not None:
+        entered = normalise(resid_mid, weights.cross.before, facts, room_to_enter)
+        cross = attend(entered, memory, weights.cross, facts, cross_scoring, None, kept)
+        attended = added(resid_mid, cross.attn_out, weights.cross.at_sum, facts)
 
     mlp = weights.mlp
-    entered = normalise(x if facts.parallel else resid_mid, mlp.before, facts)
-    mlp_out = normalise(feed_forward(entered, mlp, facts), mlp.after, facts)  # [pos, d_model]
-    resid_post = normalise(resid_mid + mlp_out, mlp.at_sum, facts)  # [pos, d_model]
-    return BlockTrace(
-        a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out,
-        x, cross, resid_mid, mlp_out, resid_post,
+    entered = normalise(x if facts.parallel else attended, mlp.before, facts, room_to_enter)
+    mlp_out = feed_forward(entered, mlp, facts)  # [new, d_model]
+    mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
+    resid_post = added(attended, mlp_out, mlp.at_sum, facts)  # [new, d_model]
+    block = BlockTrace(
+        a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out, a.own_kv,
+        entering, cross, resid_mid, resid_post,
     )  # fmt: skip
+    return block if earlier is None else continued(earlier, block, scoring, kept)
+
+
+def continued(
+    earlier: BlockTrace, block: BlockTrace, scoring: Scoring, kept: KeptHeads
+) -> BlockTrace:
+    """A layer's rows of an earlier run, then those that were run now."""
+    names = ("q", "z", "attn_out", "resid_mid", "resid_post")
+    rows: dict[str, Any] = {
+        name: joined(getattr(earlier, name), getattr(block, name), scoring.first) for name in names
+    }
+    dot, scores, pattern = cells(rows["q"], block.own_kv[0], scoring, kept)
+    return replace(block, dot=dot, attn_scores=scores, pattern=pattern, **rows)
 
 
 def attend(
@@ -158,11 +202,10 @@ def attend(
     source: Float32,
     weights: AttentionWeights[Float32],
     facts: Facts,
-    layer: LayerFacts,
-    mask: BoolArray | None,
+    scoring: Scoring,
     turn: tuple[Float32, Float32] | None,
-    bias: Float32 | None,
-    keep_dot: bool = False,
+    kept: KeptHeads,
+    known: tuple[Float32, Float32] | None = None,
 ) -> AttentionTrace:
     """Every head of one attention: `x` asks, `source` answers (the same rows in self-attention).
 
@@ -170,101 +213,29 @@ def attend(
     ----------
     x : ndarray [query, d_model]
     source : ndarray [key, d_model]
-    mask : ndarray [query, key] of bool, optional
-        True = may be attended; None allows all.
-    turn : pair of ndarray [pos, d_rotary / 2], optional
+    scoring : Scoring
+    turn : pair of ndarray [query, d_rotary / 2], optional
         Cosines and sines of `rotation`.
-    bias : ndarray [head, query, key], optional
-        Added to the scores.
+    kept : KeptHeads
+        Where cells that are looked at stay.
+    known : pair of ndarray [kv_head, key, d_head], optional
+        k and v of an earlier run, of which those before `scoring.first` stand before these.
     """
     q = split_heads(project(x, weights.q), facts.heads)  # [head, query, d_head]
     k = split_heads(project(source, weights.k), facts.kv_heads)  # [kv_head, key, d_head]
     v = split_heads(project(source, weights.v), facts.kv_heads)  # [kv_head, key, d_head]
-    q = rotate(normalise(q, weights.q_norm, facts), turn)  # [head, query, d_head]
-    k = rotate(normalise(k, weights.k_norm, facts), turn)  # [kv_head, key, d_head]
-    shared = facts.heads // facts.kv_heads  # query heads to a key/value head
-    if shared > 1:
-        k, v = np.repeat(k, shared, axis=0), np.repeat(v, shared, axis=0)  # [head, key, d_head]
-
-    shape = (facts.heads, len(x), len(source))
-    dot = empty(*shape) if keep_dot else None  # [head, query, key]
-    attn_scores, pattern = empty(*shape), empty(*shape)
+    q = rotate(normalise(q, weights.q_norm, facts, q), turn, q)  # [head, query, d_head]
+    k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
+    if known is not None:
+        k, v = (joined(*both, scoring.first) for both in zip(known, (k, v), strict=True))
     merged = empty(len(x), facts.heads * facts.d_head)  # [query, head * d_head]
     z = split_heads(merged, facts.heads)  # [head, query, d_head]
-    barred = None if mask is None or mask.all() else barrier(mask)
-    scale = np.float32(layer.scale)
-    bound = largest(q) * largest(k) * abs(layer.scale) + (0 if bias is None else np.abs(bias).max())
-
-    def some_heads(some: slice) -> None:
-        step = max(1, _BLOCK // attn_scores[0].size)
-        for start in range(some.start, some.stop, step):
-            part = slice(start, min(start + step, some.stop))
-            scores = attn_scores[part]  # [head, query, key]
-            keys = k[part].transpose(0, 2, 1)  # [head, d_head, key]
-            if dot is None:
-                np.matmul(q[part] * scale, keys, out=scores)
-            else:
-                np.matmul(q[part], keys, out=dot[part])
-                np.multiply(dot[part], scale, out=scores)
-            if facts.softcap is not None:
-                scores /= np.float32(facts.softcap)
-                np.tanh(scores, out=scores)
-                scores *= np.float32(facts.softcap)
-            if bias is not None:
-                scores += bias[part]
-            softmax(scores, barred, out=pattern[part], small=bound < _SAFE)
-            np.matmul(pattern[part], v[part], out=z[part])
-
-    each(some_heads, facts.heads, work=attn_scores.size * 2 * facts.d_head)
-    attn_out = normalise(project(merged, weights.o), weights.after, facts)  # [query, d_model]
-    return AttentionTrace(q, k, v, dot, attn_scores, pattern, z, attn_out)
-
-
-def largest(x: Float32) -> float:
-    """The largest length of a vector of [head, pos, d_head]."""
-    return math.sqrt(np.einsum("hpd,hpd->hp", x, x).max())
-
-
-def softmax(scores: Float32, barred: Float32 | None, out: Float32, small: bool = False) -> None:
-    """[..., query, key], each row over its allowed keys; masked cells and empty rows are 0.
-
-    The row's largest allowed score is subtracted first, so that nothing overflows, unless all
-    scores are known to be `small`. The −∞ that stands in for a masked cell is in `barred`, see
-    `barrier`, and never in the scores.
-    """
-    if barred is not None:
-        scores = np.add(scores, barred, out=out)
-    if not small:
-        top = scores.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
-        scores = np.subtract(scores, top, out=out)
-    np.exp(scores, out=out)
-    total = out @ np.ones((out.shape[-1], 1), np.float32)  # [..., query, 1]
-    if barred is not None:
-        total[total == 0] = 1
-    out /= total
-
-
-def barrier(mask: BoolArray) -> Float32:
-    """[query, key]: 0 where a key may be attended to, −∞ where not."""
-    return np.where(mask, np.float32(0), np.float32(-np.inf))
-
-
-def build_mask(
-    count: int, facts: Facts, layer: LayerFacts, blocked: frozenset[int]
-) -> BoolArray | None:
-    """[query, key], True = may be attended; None when every key may be."""
-    if not facts.causal and not blocked and layer.window is None:
-        return None
-    query = np.arange(count)[:, None]
-    key = np.arange(count)[None, :]
-    allowed = np.ones((count, count), dtype=np.bool_)
-    if facts.causal:
-        allowed &= key <= query
-    if layer.window is not None:  # the query's own position counts
-        allowed &= query - key < layer.window
-    allowed[:, sorted(blocked)] = False
-    return allowed
+    mix(q, k, v, scoring, out=z)
+    attn_out = project(merged, weights.o)  # [query, d_model]
+    attn_out = normalise(attn_out, weights.after, facts, attn_out)
+    k_read, v_read = for_heads(k, len(q), kept), for_heads(v, len(q), kept)
+    made = cells(q, k, scoring, kept)
+    return AttentionTrace(q, k_read, v_read, *made, z, attn_out, (k, v))
 
 
 def embed_tokens(
@@ -297,7 +268,7 @@ def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Floa
     else:
         project(x, weights.gate, facts.activation, out=hidden)
         hidden *= project(x, weights.up, out=lent("up", *hidden.shape))
-    return project(hidden, weights.down)
+    return project(hidden, weights.down, out=lent("mlp_out", len(x), weights.down.weight.shape[1]))
 
 
 def logits(
@@ -351,11 +322,23 @@ def project(
     return out
 
 
-def normalise(x: Float32, norm: Norm[Float32] | None, facts: Facts) -> Float32:
-    """[..., d]: LayerNorm (Ba et al. 2016) or RMSNorm over the last axis; None changes nothing."""
+def added(x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts) -> Float32:
+    """[pos, d_model]: the sum, normalised where there is a norm behind it."""
+    out = np.add(x, y, out=columns(*x.shape))
+    return normalise(out, norm, facts, out)
+
+
+def normalise(
+    x: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32 | None = None
+) -> Float32:
+    """[..., d]: LayerNorm (Ba et al. 2016) or RMSNorm over the last axis; None changes nothing.
+
+    In `out`, which may be `x`, if it is given.
+    """
     if norm is None:
         return x
-    out = columns(*x.shape)
+    if out is None:
+        out = columns(*x.shape)
     if facts.norm == "layer":
         x = np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
     size = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
@@ -370,3 +353,12 @@ def normalise(x: Float32, norm: Norm[Float32] | None, facts: Facts) -> Float32:
 def split_heads(x: Float32, heads: int) -> Float32:
     """[pos, head * d_head] -> [head, pos, d_head]"""
     return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
+
+
+def joined(earlier: Float32, new: Float32, first: int) -> Float32:
+    """Rows [..., pos, d] of an earlier run before `first`, then the new ones."""
+    *outer, rows, width = new.shape
+    out = columns(*outer, first + rows, width)
+    out[..., :first, :] = earlier[..., :first, :]
+    out[..., first:, :] = new
+    return out

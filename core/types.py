@@ -17,6 +17,8 @@ from core.names import DEFAULT_RATE
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
+    from core.lazy import HeadArray
+
     Array: TypeAlias = npt.NDArray[np.floating[Any]]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
 else:
@@ -311,7 +313,8 @@ class LayerTrace:
 
     Under a `CheckpointModel` q and k are as they are compared (after norms and rotary positions,
     k and v repeated for heads that share them), attn_scores after soft-capping and relative bias,
-    and resid_post is what leaves the MLP too.
+    and resid_post is what leaves the MLP too. What is [head, query, key] is then a
+    `core.lazy.LazyArray`, which makes the rows that are looked at.
 
     Attributes
     ----------
@@ -341,11 +344,11 @@ class LayerTrace:
     weights: LayerWeights | None
     resid_pre: Array
     q: Array
-    k: Array
-    v: Array
-    dot: Array
-    attn_scores: Array
-    pattern: Array
+    k: HeadArray
+    v: HeadArray
+    dot: HeadArray
+    attn_scores: HeadArray
+    pattern: HeadArray
     z: Array
     attn_out: Array
     resid_post: Array
