@@ -80,7 +80,7 @@ class LazyArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
-            raise ValueError("what is made anew is a copy")
+            raise ValueError  # as NumPy wants it: what is made anew is a copy
         whole = self._make(slice(0, self.shape[0]), slice(0, self.shape[1]))
         return whole if dtype is None else whole.astype(dtype)
 
@@ -144,5 +144,5 @@ def _as_slice(place: Any, count: int) -> tuple[slice, Any]:
         return slice(start, max(start, stop), 1), slice(None)
     number = index(place)
     if not -count <= number < count:
-        raise IndexError(f"index {number} is out of range for {count}")
+        raise IndexError(number)
     return slice(number % count, number % count + 1, 1), 0

@@ -17,6 +17,7 @@ from core.names import DEFAULT_RATE
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
+    from core.checkpoints.model import ModelRun
     from core.lazy import HeadArray
 
     Array: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -442,6 +443,8 @@ class Trace:
         Masked self-attention of the target, and its attention to the text; with a target only.
     history : History, optional
         There is one where the request says that the model learns.
+    run : ModelRun, optional
+        What a `CheckpointModel` computed. The next run begins with it as long as it is held.
     """
 
     request: Request
@@ -449,6 +452,7 @@ class Trace:
     decoder: Attention | None = None
     cross: Attention | None = None
     history: History | None = None
+    run: ModelRun | None = None
 
     @property
     def attentions(self) -> dict[str, Attention]:

@@ -169,3 +169,21 @@ def test_earlier_run_stays_as_it_was():
     model.run([*BEFORE[:3], 9, 9])
     for block, k in zip(held.blocks, before, strict=True):
         np.testing.assert_array_equal(block.k, k)
+
+
+def test_a_trace_holds_its_run(tmp_path, counted):
+    """So what the screen shows is what the next run begins with."""
+    from core.runner import run
+    from core.trained import describe
+    from core.types import Request
+    from tests.core.small_checkpoints import speaking
+
+    model = describe(speaking("gpt2-head", tmp_path))
+    shown = run(Request("t5 t17 t3 t29", model=model))
+    counted.clear()
+    found = run(Request("t5 t17 t3 t29 t11", model=model))
+    assert counted == [1] * model.layers
+    whole = model_of("gpt2-head").run([token.id for token in found.tokens]).last
+    for layer, block in zip(found.layers, whole.blocks, strict=True):
+        np.testing.assert_allclose(layer.pattern, block.pattern, atol=1e-5)
+    assert shown.run.last.final.shape == (4, shown.request.model.d_model)
