@@ -73,10 +73,8 @@ def reach(mask: BoolArray | None, rows: slice, keys: int) -> tuple[slice, Float3
     return seen, None if allowed.all() else barrier(allowed)
 
 
-def cells(
-    q: Float32, k: Float32, scoring: Scoring, kept: KeptHeads
-) -> tuple[LazyArray, LazyArray, LazyArray]:
-    """dot, attn_scores and pattern [head, query, key], as `mix` has them, made when looked at."""
+def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads) -> dict[str, Any]:
+    """What is made when it is looked at, by the names of `AttentionTrace`, as `mix` has it."""
     shared = len(q) // len(k)
     shape = (len(q), q.shape[1], k.shape[1])
 
@@ -94,17 +92,25 @@ def cells(
         softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]), out=scores)
         return scores
 
-    dots, scores, weights = (LazyArray(shape, make, kept) for make in (dot, attn_scores, pattern))
-    return dots, scores, weights
+    def z(heads: slice, rows: Any) -> Float32:
+        made: Float32 = np.matmul(pattern(heads, rows), _shared_rows(v, heads, shared))
+        return made
 
+    def for_heads(x: Float32) -> HeadArray:
+        """[head, pos, d_head]: k or v as every query head reads it."""
+        if shared == 1:
+            return x
+        shape = (len(q), *x.shape[1:])
+        return LazyArray(shape, lambda heads, rows: _shared_rows(x, heads, shared)[:, rows], kept)
 
-def for_heads(x: Float32, heads: int, kept: KeptHeads) -> HeadArray:
-    """Rows of k or v [kv_head, pos, d_head] as every query head reads it: [head, pos, d_head]."""
-    shared = heads // len(x)
-    if shared == 1:
-        return x
-    shape = (heads, x.shape[1], x.shape[2])
-    return LazyArray(shape, lambda heads, rows: _shared_rows(x, heads, shared)[:, rows], kept)
+    return {
+        "k": for_heads(k),
+        "v": for_heads(v),
+        "dot": LazyArray(shape, dot, kept),
+        "attn_scores": LazyArray(shape, attn_scores, kept),
+        "pattern": LazyArray(shape, pattern, kept),
+        "z": LazyArray((len(q), q.shape[1], v.shape[2]), z, kept),
+    }
 
 
 def _shared_rows(x: Float32, heads: slice, shared: int) -> Float32:

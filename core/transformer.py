@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from core.lazy import KeptHeads
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.progress import LAYERS, READING, step
-from core.room import columns, empty, lent, room
-from core.scores import build_mask, cells, for_heads, mix
+from core.room import columns, lent, room
+from core.scores import build_mask, cells, mix
 from core.transformer_types import (
     AttentionTrace,
     AttentionWeights,
@@ -165,22 +164,26 @@ def run_block(
     entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
     known = None if earlier is None else earlier.own_kv
     a = attend(entered, entered, own, facts, scoring, turn, kept, known)
-    resid_mid = added(x, a.attn_out, own.at_sum, facts)  # [new, d_model]
+    # Kept where cross-attention asks from it.
+    room_between = lent("resid_mid", *x.shape) if weights.cross is None else columns(*x.shape)
+    resid_mid = added(x, a.attn_out, own.at_sum, facts, room_between)  # [new, d_model]
 
     cross, attended = None, resid_mid  # [new, d_model]
     if weights.cross is not None and memory is not None and cross_scoring is not None:
         entered = normalise(resid_mid, weights.cross.before, facts, room_to_enter)
         cross = attend(entered, memory, weights.cross, facts, cross_scoring, None, kept)
-        attended = added(resid_mid, cross.attn_out, weights.cross.at_sum, facts)
+        room_between = lent("attended", *x.shape)
+        attended = added(resid_mid, cross.attn_out, weights.cross.at_sum, facts, room_between)
 
     mlp = weights.mlp
     entered = normalise(x if facts.parallel else attended, mlp.before, facts, room_to_enter)
     mlp_out = feed_forward(entered, mlp, facts)  # [new, d_model]
     mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
-    resid_post = added(attended, mlp_out, mlp.at_sum, facts)  # [new, d_model]
+    resid_post = columns(*x.shape)
+    resid_post = added(attended, mlp_out, mlp.at_sum, facts, resid_post)  # [new, d_model]
     block = BlockTrace(
         a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out, a.own_kv,
-        entering, cross, resid_mid, resid_post,
+        entering, cross, None if cross is None else resid_mid, resid_post,
     )  # fmt: skip
     return block if earlier is None else continued(earlier, block, scoring, kept)
 
@@ -189,12 +192,11 @@ def continued(
     earlier: BlockTrace, block: BlockTrace, scoring: Scoring, kept: KeptHeads
 ) -> BlockTrace:
     """A layer's rows of an earlier run, then those that were run now."""
-    names = ("q", "z", "attn_out", "resid_mid", "resid_post")
-    rows: dict[str, Any] = {
-        name: joined(getattr(earlier, name), getattr(block, name), scoring.first) for name in names
-    }
-    dot, scores, pattern = cells(rows["q"], block.own_kv[0], scoring, kept)
-    return replace(block, dot=dot, attn_scores=scores, pattern=pattern, **rows)
+    names = ("q", "attn_out", "resid_post")
+    rows = [joined(getattr(earlier, n), getattr(block, n), scoring.first) for n in names]
+    q, attn_out, resid_post = rows
+    made = cells(q, *block.own_kv, scoring, kept)
+    return replace(block, q=q, attn_out=attn_out, resid_post=resid_post, **made)
 
 
 def attend(
@@ -228,14 +230,12 @@ def attend(
     k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
     if known is not None:
         k, v = (joined(*both, scoring.first) for both in zip(known, (k, v), strict=True))
-    merged = empty(len(x), facts.heads * facts.d_head)  # [query, head * d_head]
-    z = split_heads(merged, facts.heads)  # [head, query, d_head]
-    mix(q, k, v, scoring, out=z)
+    merged = lent("merged", facts.heads * facts.d_head, len(x)).T  # [query, head * d_head]
+    mix(q, k, v, scoring, out=split_heads(merged, facts.heads))
     attn_out = project(merged, weights.o)  # [query, d_model]
     attn_out = normalise(attn_out, weights.after, facts, attn_out)
-    k_read, v_read = for_heads(k, len(q), kept), for_heads(v, len(q), kept)
-    made = cells(q, k, scoring, kept)
-    return AttentionTrace(q, k_read, v_read, *made, z, attn_out, (k, v))
+    made = cells(q, k, v, scoring, kept)
+    return AttentionTrace(q=q, attn_out=attn_out, own_kv=(k, v), **made)
 
 
 def embed_tokens(
@@ -322,10 +322,11 @@ def project(
     return out
 
 
-def added(x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts) -> Float32:
-    """[pos, d_model]: the sum, normalised where there is a norm behind it."""
-    out = np.add(x, y, out=columns(*x.shape))
-    return normalise(out, norm, facts, out)
+def added(
+    x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32
+) -> Float32:
+    """[pos, d_model]: the sum, normalised where there is a norm behind it, in `out`."""
+    return normalise(np.add(x, y, out=out), norm, facts, out)
 
 
 def normalise(

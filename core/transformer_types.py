@@ -283,8 +283,8 @@ class Scoring:
 class AttentionTrace:
     """Every array of one attention, in the order of computation.
 
-    What is [head, query, key] is made when it is looked at: kept, it would grow with the square of
-    the text's length.
+    What is [head, query, key] is made when it is looked at, since it would grow with the square of
+    the text's length; and so is z, which is made of it in a moment.
 
     Attributes
     ----------
@@ -297,7 +297,7 @@ class AttentionTrace:
         After scaling, soft-capping and relative bias, before the mask.
     pattern : LazyArray [head, query, key]
         After softmax. Masked cells are exactly 0, rows with no key all 0.
-    z : ndarray [head, query, d_head]
+    z : LazyArray [head, query, d_head]
         pattern · v.
     attn_out : ndarray [query, d_model]
         Heads merged · W_O, and the norm behind it where there is one: what is added.
@@ -311,7 +311,7 @@ class AttentionTrace:
     dot: HeadArray
     attn_scores: HeadArray
     pattern: HeadArray
-    z: Float32
+    z: HeadArray
     attn_out: Float32
     own_kv: tuple[Float32, Float32]
 
@@ -326,16 +326,16 @@ class BlockTrace(AttentionTrace):
         What enters the layer.
     cross : AttentionTrace, optional
         A decoder's attention to the encoder: keys are source tokens.
-    resid_mid : ndarray [pos, d_model]
-        After self-attention, which is what cross-attention asks from; in a post-norm model after
-        its norm.
+    resid_mid : ndarray [pos, d_model], optional
+        After self-attention, which is what cross-attention asks from, where there is one; in a
+        post-norm model after its norm.
     resid_post : ndarray [pos, d_model]
         What leaves the layer.
     """
 
     resid_pre: Float32
     cross: AttentionTrace | None
-    resid_mid: Float32
+    resid_mid: Float32 | None
     resid_post: Float32
 
 

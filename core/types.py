@@ -314,8 +314,8 @@ class LayerTrace:
 
     Under a `CheckpointModel` q and k are as they are compared (after norms and rotary positions,
     k and v repeated for heads that share them), attn_scores after soft-capping and relative bias,
-    and resid_post is what leaves the MLP too. What is [head, query, key] is then a
-    `core.lazy.LazyArray`, which makes the rows that are looked at.
+    and resid_post is what leaves the MLP too. What is [head, query, key], and z,
+    is then a `core.lazy.LazyArray`, which makes the rows that are looked at.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class LayerTrace:
     dot: HeadArray
     attn_scores: HeadArray
     pattern: HeadArray
-    z: Array
+    z: HeadArray
     attn_out: Array
     resid_post: Array
     source: Array | None = None

@@ -25,10 +25,9 @@ def run_bytes(facts: Facts, count: int, source: int) -> int:
         Tokens that its cross-attention reads; 0 where it has none.
     """
     wide, narrow = facts.heads * facts.d_head, facts.kv_heads * facts.d_head
-    own = 2 * wide + 2 * narrow + 3 * facts.d_model  # q, z; k, v; attn_out, resid_mid, resid_post
-    rows = own * count
-    if source:
-        rows += (2 * wide + facts.d_model) * count + 2 * narrow * source
+    rows = (wide + 2 * narrow + 2 * facts.d_model) * count  # q; k, v; attn_out, resid_post
+    if source:  # cross-attention has q, k, v and attn_out too, and resid_mid before it
+        rows += (wide + 2 * facts.d_model) * count + 2 * narrow * source
     masks = len({layer.window for layer in facts.layers}) * count * (count + source)
     return 4 * len(facts.layers) * rows + masks
 

@@ -128,7 +128,7 @@ def test_blocks_of_the_pass_and_cells_looked_at_agree(name, block, monkeypatch):
     for made in found.blocks:
         z = np.matmul(made.pattern, made.v)
         np.testing.assert_allclose(made.z, z, atol=1e-6, rtol=1e-5)
-        for array in (made.dot, made.attn_scores, made.pattern, made.k, made.v):
+        for array in (made.dot, made.attn_scores, made.pattern, made.z, made.k, made.v):
             whole = np.asarray(array)
             np.testing.assert_allclose(array[1], whole[1], atol=1e-6, rtol=1e-6)
             np.testing.assert_allclose(array[:, 3], whole[:, 3], atol=1e-6, rtol=1e-6)

@@ -20,7 +20,7 @@ EDITS = {
     "another first token": [9, *BEFORE[1:]],
 }
 PARTS = ("q", "k", "v", "dot", "attn_scores", "pattern", "z", "attn_out")
-ROWS = ("resid_pre", "resid_mid", "resid_post")
+ROWS = ("resid_pre", "resid_post")
 
 
 def model_of(name):
