@@ -2,7 +2,8 @@
 
 ``python forward.py ours|torch MODEL THREADS`` answers each line "TOKENS TIMES" on standard input
 with a line of JSON: wall and processor seconds of so many passes, after one that does not count.
-All patterns are kept until a pass is timed. With one thread the process stays on one core.
+All patterns are made, and kept until the pass is timed. With one thread the process stays on one
+core.
 """
 
 import json
@@ -16,9 +17,17 @@ from collections.abc import Callable, Iterator
 def ours(path: str, threads: int) -> Callable[[list[int]], object]:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as attn-tui does; its own threads follow the cores
 
+    import numpy as np
+
     from core.checkpoints.model import open_model
 
-    return open_model(path).run
+    model = open_model(path)
+
+    def run(ids: list[int]) -> object:
+        blocks = model.run(ids).last.blocks
+        return blocks, [np.asarray(block.pattern) for block in blocks]
+
+    return run
 
 
 def torch(path: str, threads: int) -> Callable[[list[int]], object]:

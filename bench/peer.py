@@ -13,10 +13,9 @@ os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 
 import torch
 from bertviz import head_view
+from memory import peak_bytes, private_bytes  # this file's folder is the first on the path
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging
-
-from memory import peak_bytes, private_bytes  # this file's folder is the first on the path
 
 
 def load(path: Path) -> tuple:

@@ -45,7 +45,7 @@ def percentile(samples: Sequence[float], share: float) -> float:
 
 
 def format_table(rows: Sequence[Row], other: str = "floor") -> str:
-    """The rows below their head, columns padded to one width; `other` is what ours stands beside."""
+    """The rows below their head, columns padded to one width; ours stands beside `other`."""
     cells = [tuple(name.format(other=other) for name in _HEAD), *(_cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(_HEAD))]
     lines = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in cells]
