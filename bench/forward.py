@@ -2,8 +2,7 @@
 
 ``python forward.py ours|torch MODEL THREADS`` answers each line "TOKENS TIMES" on standard input
 with a line of JSON: wall and processor seconds of so many passes, after one that does not count.
-All patterns are made, and kept until the pass is timed. With one thread the process stays on one
-core.
+All patterns are kept until the pass is timed. With one thread the process stays on one core.
 """
 
 import json
@@ -12,22 +11,15 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 
 def ours(path: str, threads: int) -> Callable[[list[int]], object]:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as attn-tui does; its own threads follow the cores
 
-    import numpy as np
-
     from core.checkpoints.model import open_model
 
-    model = open_model(path)
-
-    def run(ids: list[int]) -> object:
-        blocks = model.run(ids).last.blocks
-        return blocks, [np.asarray(block.pattern) for block in blocks]
-
-    return run
+    return partial(open_model(path).run, keep_patterns=True)
 
 
 def torch(path: str, threads: int) -> Callable[[list[int]], object]:
