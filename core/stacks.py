@@ -17,6 +17,7 @@ from core.attention import attend, build_mask
 from core.edits import edited, edited_weights, switches_of, typed_over
 from core.errors import SettingError
 from core.language import N_, _
+from core.progress import LAYERS, step
 from core.types import (
     Array,
     Attention,
@@ -89,6 +90,7 @@ def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
         first, history = learned(request.learning, x, mask, all_weights[0], heads, switches)
         all_weights = (first, *all_weights[1:])
     for index, own in enumerate(all_weights):
+        step(LAYERS, index, len(all_weights))
         weights = edited_weights(own, switches, index)
         layers.append(_layer("encoder", index, request, x, weights, mask))
         x = layers[-1].resid_post
@@ -111,6 +113,7 @@ def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attentio
     x: Array = target.embed + target.pos_embed  # [query, d_model]
     own, cross = [], []
     for index, (to_itself, to_source) in enumerate(own_decoder_weights(request)):
+        step(LAYERS, index, request.model.layers)
         own.append(_layer("decoder", index, request, x, to_itself, own_mask))
         x = own[-1].resid_post
         cross.append(_layer("cross", index, request, x, to_source, cross_mask, source))

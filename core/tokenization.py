@@ -115,7 +115,8 @@ class FileTokenizer:
     ready : Tokenizer, optional
         The tokenizer itself, where it is open already or comes from another file than `path`.
     limit : int, optional
-        Cut texts to so many tokens, special ones included, which stay where they belong.
+        Cut texts to so many tokens, special ones included, which stay where they belong; not to
+        `MAX_TOKENS`.
     """
 
     def __init__(
@@ -130,13 +131,16 @@ class FileTokenizer:
         if not as_saved:
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
+        self._limit = limit
         if limit is not None:
             self._tokenizer.enable_truncation(limit)
         self._tokenizer.encode_special_tokens = True
         self._unknown = _unknown_id(path, self._tokenizer)
 
     def encode(self, text: str, limit: int | None = None) -> Tokens:
-        limit = _most if limit is None else limit
+        if limit is None:
+            # A real model reads what its positions are made for, unless a host allows less.
+            limit = self._limit if self._limit and _most == MAX_TOKENS else _most
         text, notices = _clean(text)
         shown = visible(str(self._path))
         with _refused(

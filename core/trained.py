@@ -119,7 +119,7 @@ def check_trained(request: Request) -> None:
 
 def trained_bytes(model: CheckpointModel, count: int) -> int:
     """Bytes of float32 that a trace of `count` tokens keeps."""
-    return run_bytes(opened(model.path).facts, count, 0, keep_dot=True)
+    return run_bytes(opened(model.path).facts, count, 0)
 
 
 def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> Trace:
@@ -132,12 +132,14 @@ def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> T
     """
     blocked = request.switches.mask.blocked | tokens.padding
     ids = [token.id for token in tokens]
-    stack = opened(model.path).run(ids, blocked, keep_dot=True).last
+    run = opened(model.path).run(ids, blocked)
+    stack = run.last
     masks = _masks(stack, model, len(tokens))
     absent = np.zeros_like(stack.embed)
     side = Side(tokens, stack.embed, absent if stack.pos_embed is None else stack.pos_embed)
     layers = tuple(map(_layer, stack.blocks))
-    return Trace(request, Attention("encoder", side, side, rules_of(model, blocked), masks, layers))
+    attention = Attention("encoder", side, side, rules_of(model, blocked), masks, layers)
+    return Trace(request, attention, run=run)
 
 
 def _masks(stack: StackTrace, model: CheckpointModel, count: int) -> tuple[BoolArray, ...]:
@@ -147,7 +149,6 @@ def _masks(stack: StackTrace, model: CheckpointModel, count: int) -> tuple[BoolA
 
 
 def _layer(block: BlockTrace) -> LayerTrace:
-    assert block.dot is not None  # noqa: S101 - it was asked for
     return LayerTrace(
         None,
         block.resid_pre,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import ref
 
 from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
@@ -17,8 +18,10 @@ from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
 from core.tokenization import FileTokenizer
-from core.transformer import logits, run_stack
+from core.transformer import common_start, logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
+
+_REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,6 +67,8 @@ class Model:
         self._tokenizer = tokenizer
         self._weights: dict[int, Weights] = {}
         self._head: Head | None = None
+        # Whoever shows a run holds it; here it would outlive the screen that it was made for.
+        self._runs: tuple[ref[StackTrace], ...] = ()
 
     @property
     def family(self) -> str:
@@ -124,9 +129,12 @@ class Model:
         ids: Sequence[int],
         blocked: frozenset[int] = frozenset(),
         target: Sequence[int] = (),
-        keep_dot: bool = False,
+        keep_patterns: bool = False,
     ) -> ModelRun:
         """Run the model over token ids.
+
+        A decoder takes over what an earlier run has of the same first tokens, as long as that is
+        in use; its numbers are then those of a whole run to about 1e-6.
 
         Parameters
         ----------
@@ -136,8 +144,8 @@ class Model:
             Positions of them that only pad.
         target : sequence of int
             For an encoder–decoder: what the decoder reads, its first token included.
-        keep_dot : bool
-            Keep q·k beside the scores.
+        keep_patterns : bool
+            Run all of it, and keep the patterns for who will look at all of them.
 
         Raises
         ------
@@ -157,17 +165,23 @@ class Model:
             check_ids(stack.facts, tokens)
         unmade = sum(self._stack_weights(stack).unmade_bytes for stack, _tokens in stacks)
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
-        check_budget(sizes, len(ids), unmade, keep_dot)
+        check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
         weights = self._stack_weights(first[0])
-        read = run_stack(first[0].facts, weights, ids, blocked, keep_dot=keep_dot)
+        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
+        read = run_stack(
+            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
+        )
+        self._remember(read)
         if encoder is None:
             return ModelRun(None, read)
         written = None
         for stack, tokens in second:
             weights = self._stack_weights(stack)
             facts, memory = stack.facts, read.final
-            written = run_stack(facts, weights, tokens, frozenset(), memory, blocked, keep_dot)
+            written = run_stack(
+                facts, weights, tokens, frozenset(), memory, blocked, keep_patterns=keep_patterns
+            )
         return ModelRun(read, written)
 
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
@@ -191,6 +205,18 @@ class Model:
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
         return logits(stack.facts, self._head, trace.final, positions)
+
+    def _earlier(
+        self, facts: Facts, ids: Sequence[int], blocked: frozenset[int]
+    ) -> StackTrace | None:
+        """The run still in use that has the most of these tokens at its start."""
+        runs = filter(None, (run() for run in self._runs))
+        return max(runs, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+
+    def _remember(self, run: StackTrace) -> None:
+        """Let the next run begin with this one, or with the last of those still in use."""
+        in_use = [known for known in self._runs if known() is not None]
+        self._runs = (*in_use[1 - _REMEMBERED :], ref(run))
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

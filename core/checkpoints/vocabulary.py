@@ -38,8 +38,7 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
     """
     tokenizer = load_tokenizer(source) if isinstance(source, Path) else source
     _check_vocabulary(tokenizer, path, facts.vocabulary)
-    limit = min(MAX_TOKENS, facts.limit or MAX_TOKENS)
-    return FileTokenizer(path, ready=tokenizer, limit=limit)
+    return FileTokenizer(path, ready=tokenizer, limit=facts.limit or MAX_TOKENS)
 
 
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:

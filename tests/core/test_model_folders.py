@@ -396,9 +396,7 @@ def test_budget_counts_what_a_run_keeps(tmp_path):
     trace = model.run(ids).last
     kept = 0
     for block in trace.blocks:
-        arrays = [block.resid_mid, block.mlp_out, block.resid_post]
-        arrays += [block.q, block.k, block.v, block.attn_scores]
-        arrays += [block.pattern, block.z, block.attn_out]
+        arrays = [block.q, *block.own_kv, block.attn_out, block.resid_post]
         kept += sum(array.nbytes for array in arrays)
     assert 0.9 < budget.run_bytes(model.facts, len(ids), 0) / kept < 1.1
 

@@ -47,9 +47,9 @@ def test_arrays_are_those_of_transformers(name, tmp_path):
         assert layer.attn_out.shape == layer.resid_post.shape == (count, model.d_model)
         for array in (layer.q, layer.dot, layer.attn_scores, layer.pattern, layer.resid_post):
             assert array.dtype == np.float32
-            assert not array.flags.writeable
-        np.testing.assert_allclose(layer.dot, layer.q @ layer.k.transpose(0, 2, 1), atol=1e-4)
-        np.testing.assert_allclose(layer.z, layer.pattern @ layer.v, atol=1e-4)
+            assert not array[0].flags.writeable
+        np.testing.assert_allclose(layer.dot, layer.q @ np.transpose(layer.k, (0, 2, 1)), atol=1e-4)
+        np.testing.assert_allclose(layer.z, np.matmul(layer.pattern, layer.v), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -95,23 +95,23 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
 class Status(ViewLine):
     """Where we are, and what is switched."""
 
-    busy: reactive[bool] = reactive(False, repaint=False)
+    work: reactive[str] = reactive("", repaint=False)  # what is said of a long computation
 
-    def watch_busy(self) -> None:
+    def watch_work(self) -> None:
         self.redraw()
 
     def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
         attention = self.scene.attention if self.scene else None
-        line = status_line(self.view, attention, palette, width, self.busy)
+        line = status_line(self.view, attention, palette, width, self.work)
         return [to_strip(line, width, palette.base)]
 
 
 def status_line(
-    view: View | None, attention: Attention | None, palette: Palette, width: int, busy: bool
+    view: View | None, attention: Attention | None, palette: Palette, width: int, work: str = ""
 ) -> Line:
-    """Layer, head, switches and tokens, in shorter words where the width is short."""
-    if busy:
-        return [(" " + _("computing…"), palette.selected)]
+    """Layer, head, switches and tokens, in shorter words where the width is short; or the work."""
+    if work:
+        return [(" " + clip(work, width - 2), palette.selected)]
     if view is None:
         return []
     request, learning = view.request, view.request.learning

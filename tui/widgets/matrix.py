@@ -46,7 +46,8 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
 def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
     """A header of keys, then a line for each query."""
     view = scene.view
-    pattern = scene.layer.pattern[view.head]
+    # Only these rows: a real model's are made when they are looked at.
+    pattern = scene.layer.pattern[view.head, shown.rows.start : shown.rows.stop]  # [row, key]
     allowed = scene.mask
     keys = slice(shown.keys.start, shown.keys.stop)
     steps, cursor = palette.ramp, palette.cursor
@@ -62,7 +63,8 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 palette.selected if chosen else palette.base,
             ),
         ]
-        values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
+        values = pattern[query - shown.rows.start, keys].tolist()
+        kept = allowed[query, keys].tolist()
         for key, value, keep in zip(shown.keys, values, kept, strict=True):
             style = steps[ramp_step(value / full)] if keep else palette.dim
             if value < 0:
