@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.language import N_, _, counted
+from core.learning_types import Learning
 from core.names import ATTENTIONS, PANES, STAGES
 from core.types import (
     AnyModel,
@@ -15,7 +16,6 @@ from core.types import (
     BoolArray,
     CheckpointModel,
     LayerTrace,
-    Learning,
     Mask,
     Request,
     Switches,

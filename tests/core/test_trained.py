@@ -7,9 +7,10 @@ import pytest
 
 from core.compare import compare
 from core.errors import ModelError, SettingError
+from core.learning_types import Learning, Wish
 from core.runner import run
 from core.trained import describe
-from core.types import Edit, Learning, Mask, Request, Switches, Wish
+from core.types import Edit, Mask, Request, Switches
 from tests.core.small_checkpoints import copied, expected_of, speaking
 from tests.reference.checkpoint_cases import CASES
 

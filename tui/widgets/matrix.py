@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.style import Style
 
@@ -20,8 +20,7 @@ _MARK = 2
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """Which cells are shown, and how wide: rows are queries, columns are keys."""
 
     label: int
