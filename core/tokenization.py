@@ -130,6 +130,7 @@ class FileTokenizer:
         if not as_saved:
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
+        self.limit = limit
         if limit is not None:
             self._tokenizer.enable_truncation(limit)
         self._tokenizer.encode_special_tokens = True
@@ -184,6 +185,25 @@ class FileTokenizer:
         pads = encoding.attention_mask.count(0)
         kept = _cut(len(items) - len(padding), total - pads, cut["direction"])
         return Tokens(text, items, total, padding, (*notices, *dropped, *kept))
+
+    @property
+    def around(self) -> tuple[Token, ...]:
+        """The special tokens that stand around every text."""
+        encoding = self._tokenizer.encode("")
+        pairs = zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        return tuple(self.special(token_id) for token_id, special in pairs if special)
+
+    def special(self, token_id: int) -> Token:
+        """A token that stands for no part of a text."""
+        return Token("", self._piece(token_id, ""), token_id, 0, 0, special=True)
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, None where the vocabulary has none."""
+        return self._tokenizer.token_to_id(piece)
+
+    def has(self, token_id: int) -> bool:
+        """Whether the vocabulary has a piece with this id."""
+        return self._tokenizer.id_to_token(token_id) is not None
 
     def _piece(self, token_id: int, token: str) -> str:
         """The vocabulary's spelling; a template may name a token that no vocabulary has."""

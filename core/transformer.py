@@ -129,18 +129,18 @@ def run_block(
     a = attend(entered, entered, own, facts, layer, mask, turn, bias, keep_dot)
     resid_mid = normalise(x + a.attn_out, own.at_sum, facts)  # [pos, d_model]
 
-    cross = None
+    cross, attended = None, resid_mid  # [pos, d_model]
     if weights.cross is not None and memory is not None:
         entered = normalise(resid_mid, weights.cross.before, facts)
         cross = attend(
             entered, memory, weights.cross, facts, layer, cross_mask, None, None, keep_dot
         )
-        resid_mid = normalise(resid_mid + cross.attn_out, weights.cross.at_sum, facts)
+        attended = normalise(resid_mid + cross.attn_out, weights.cross.at_sum, facts)
 
     mlp = weights.mlp
-    entered = normalise(x if facts.parallel else resid_mid, mlp.before, facts)
+    entered = normalise(x if facts.parallel else attended, mlp.before, facts)
     mlp_out = normalise(feed_forward(entered, mlp, facts), mlp.after, facts)  # [pos, d_model]
-    resid_post = normalise(resid_mid + mlp_out, mlp.at_sum, facts)  # [pos, d_model]
+    resid_post = normalise(attended + mlp_out, mlp.at_sum, facts)  # [pos, d_model]
     return BlockTrace(
         a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out,
         x, cross, resid_mid, mlp_out, resid_post,

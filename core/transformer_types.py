@@ -293,7 +293,8 @@ class BlockTrace(AttentionTrace):
     cross : AttentionTrace, optional
         A decoder's attention to the encoder: keys are source tokens.
     resid_mid : ndarray [pos, d_model]
-        After attention; in a post-norm model after its norm.
+        After self-attention, which is what cross-attention asks from; in a post-norm model after
+        its norm.
     mlp_out : ndarray [pos, d_model]
     resid_post : ndarray [pos, d_model]
         What leaves the layer.

@@ -12,6 +12,7 @@ from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
+from core.checkpoints.target import decoder_tokens
 from core.checkpoints.vocabulary import open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
@@ -19,6 +20,7 @@ from core.language import _
 from core.tokenization import FileTokenizer
 from core.transformer import logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
+from core.types import Tokens
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,11 +93,6 @@ class Model:
         return reading(self._plan).facts
 
     @property
-    def start_id(self) -> int | None:
-        """The first token of a decoder that has an encoder."""
-        return self._plan.start_id
-
-    @property
     def has_head(self) -> bool:
         """Whether `logits` can be had."""
         return self._plan.head is not None
@@ -118,6 +115,20 @@ class Model:
                 ),
             )
         return self._tokenizer
+
+    def target_tokens(self, text: str) -> Tokens:
+        """What the decoder of an encoder–decoder reads of a target, its first token included.
+
+        Raises
+        ------
+        TextError, TokenizerError, ModelError
+            The text cannot be cut into tokens, there is no tokenizer, or the files do not say
+            how a target begins.
+        """
+        plan, decoder = self._plan.target, self.decoder
+        assert plan is not None  # noqa: S101 - an encoder–decoder has one
+        assert decoder is not None  # noqa: S101
+        return decoder_tokens(self.tokenizer, text, plan, decoder.vocabulary, self.path)
 
     def run(
         self,

@@ -12,6 +12,7 @@ from core.checkpoints.plan import (
     ModelPlan,
     Source,
     StackPlan,
+    TargetPlan,
     first_of,
     linear,
     norm,
@@ -54,7 +55,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
         encoder=_stack("encoder", facts, d_ff, gated, names),
         decoder=decoder,
         head=None if rows is None else HeadPlan(rows, HeadParts()),
-        start_id=config.get("decoder_start_token_id", "pad_token_id", default=0),
+        target=TargetPlan(config.get("decoder_start_token_id", "pad_token_id", default=0)),
     )
 
 
