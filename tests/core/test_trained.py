@@ -151,7 +151,7 @@ def test_without_a_target_the_encoder_is_the_same_alone(tmp_path):
 @pytest.mark.parametrize("target", ["", "  \n"])
 def test_blank_target_is_what_starts_every_target(target, tmp_path):
     """The decoder before its first word: the numbers of the first row of a longer target."""
-    longer, expected, _kept = written("bart-head", tmp_path)
+    longer, _expected, _kept = written("bart-head", tmp_path)
     trace = run(replace(longer.request, target=target))
     (start,) = trace.target_tokens
     assert (start.id, start.special, start.piece, start.text) == (2, True, "t2", "")

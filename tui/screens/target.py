@@ -82,7 +82,6 @@ class TargetScreen(TracingScreen):
         self.set_target(self.first_target)
         if self.state.asked.target is None or self._target is None:
             return
-        self.state.select(attention="cross")
         self.action_focus_pane()
         if not self.first_target:
             self.set_focus(self._target.sentence)
