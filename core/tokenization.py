@@ -59,6 +59,24 @@ class TokenizerLike(Protocol):
         """
 
 
+class ModelTokenizer(TokenizerLike, Protocol):
+    """What the tokenizer of a model can do besides."""
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that it makes, special ones included."""
+
+    @property
+    def around(self) -> tuple[Token, ...]:
+        """The special tokens that stand around every text."""
+
+    def special(self, token_id: int) -> Token:
+        """A token that stands for no part of a text."""
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, None where the vocabulary has none."""
+
+
 @lru_cache(maxsize=8)
 def open_tokenizer(name: str, as_saved: bool = False) -> TokenizerLike:
     """Open a tokenizer by name, or from a ``tokenizer.json`` by path.
@@ -200,10 +218,6 @@ class FileTokenizer:
     def id_of(self, piece: str) -> int | None:
         """The id of a piece, None where the vocabulary has none."""
         return self._tokenizer.token_to_id(piece)
-
-    def has(self, token_id: int) -> bool:
-        """Whether the vocabulary has a piece with this id."""
-        return self._tokenizer.id_to_token(token_id) is not None
 
     def _piece(self, token_id: int, token: str) -> str:
         """The vocabulary's spelling; a template may name a token that no vocabulary has."""

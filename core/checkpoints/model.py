@@ -10,6 +10,7 @@ from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
+from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers, open_joint
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
 from core.checkpoints.target import decoder_tokens
@@ -17,7 +18,7 @@ from core.checkpoints.vocabulary import open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
-from core.tokenization import FileTokenizer
+from core.tokenization import ModelTokenizer
 from core.transformer import logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
 from core.types import Tokens
@@ -53,17 +54,25 @@ class Model:
         What was opened.
     plan : ModelPlan
     tensors : Tensors
-    tokenizer : FileTokenizer, optional
+    tokenizer : ModelTokenizer, optional
         None where the checkpoint brings none.
+    writing : ModelTokenizer, optional
+        Of targets, where that is another one.
     """
 
     def __init__(
-        self, path: Path, plan: ModelPlan, tensors: Tensors, tokenizer: FileTokenizer | None
+        self,
+        path: Path,
+        plan: ModelPlan,
+        tensors: Tensors,
+        tokenizer: ModelTokenizer | None,
+        writing: ModelTokenizer | None = None,
     ) -> None:
         self.path = path
         self._plan = plan
         self._tensors = tensors
         self._tokenizer = tokenizer
+        self._writing = writing
         self._weights: dict[int, Weights] = {}
         self._head: Head | None = None
 
@@ -98,7 +107,7 @@ class Model:
         return self._plan.head is not None
 
     @property
-    def tokenizer(self) -> FileTokenizer:
+    def tokenizer(self) -> ModelTokenizer:
         """The model's own tokenizer.
 
         Raises
@@ -128,7 +137,8 @@ class Model:
         plan, decoder = self._plan.target, self.decoder
         assert plan is not None  # noqa: S101 - an encoder–decoder has one
         assert decoder is not None  # noqa: S101
-        return decoder_tokens(self.tokenizer, text, plan, decoder.vocabulary, self.path)
+        tokenizer = self._writing or self.tokenizer
+        return decoder_tokens(tokenizer, text, plan, decoder.vocabulary, self.path)
 
     def run(
         self,
@@ -265,10 +275,14 @@ def _no_model(path: Path) -> ModelError:
 
 def _open_folder(folder: Path) -> Model:
     plan, tensors = _read_folder(folder)
+    facts = reading(plan).facts
+    if plan.target is not None and has_own_tokenizers(folder):
+        both = (open_joint(folder, name, facts) for name in (SOURCE, TARGET))
+        return Model(folder, plan, tensors, *both)
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
-        tokenizer = open_vocabulary(source, source, reading(plan).facts)
+        tokenizer = open_vocabulary(source, source, facts)
     return Model(folder, plan, tensors, tokenizer)
 
 

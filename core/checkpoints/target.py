@@ -16,14 +16,14 @@ from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import TargetPlan
 from core.errors import ModelError
 from core.language import _
-from core.tokenization import FileTokenizer
+from core.tokenization import ModelTokenizer
 from core.types import Tokens
 
 _SETTINGS = "tokenizer_config.json"
 
 
 def decoder_tokens(
-    tokenizer: FileTokenizer, text: str, plan: TargetPlan, rows: int, path: Path
+    tokenizer: ModelTokenizer, text: str, plan: TargetPlan, rows: int, path: Path
 ) -> Tokens:
     """The tokens of a target as its decoder reads them, the one that starts it first.
 
@@ -32,7 +32,7 @@ def decoder_tokens(
 
     Parameters
     ----------
-    tokenizer : FileTokenizer
+    tokenizer : ModelTokenizer
     text : str
     plan : TargetPlan
     rows : int
@@ -74,7 +74,7 @@ def _start(plan: TargetPlan, rows: int, path: Path) -> int:
     )
 
 
-def _language(tokenizer: FileTokenizer, plan: TargetPlan, behind: bool, path: Path) -> int:
+def _language(tokenizer: ModelTokenizer, plan: TargetPlan, behind: bool, path: Path) -> int:
     """The id of a target's language: its code stands `behind` the text or before it."""
     settings = path / _SETTINGS
     code = json_object(settings).get("tgt_lang") if settings.is_file() else None
@@ -89,8 +89,10 @@ def _language(tokenizer: FileTokenizer, plan: TargetPlan, behind: bool, path: Pa
             )
         return found
     named = plan.start if behind else plan.first
-    if isinstance(named, int) and named not in plan.marks and tokenizer.has(named):
-        return named
+    if isinstance(named, int) and named is not True and named not in plan.marks:
+        known = tokenizer.id_of(tokenizer.special(named).piece) == named
+        if known:
+            return named
     raise ModelError(
         _("{path} does not say which language a target is in").format(path=shown(path)),
         _('add "tgt_lang" to its {file}, or leave the target out').format(file=_SETTINGS),
