@@ -112,7 +112,7 @@ def _pieces(raw: bytes) -> Pieces | None:
         elif number == 3:
             normalising = dict(_fields(_bytes(value)))
     if not texts or not all(map(math.isfinite, scores)) or kinds.count(_UNKNOWN) != 1:
-        raise ValueError("no pieces")
+        raise ValueError
     if training.get(3, _UNIGRAM) != _UNIGRAM or training.get(24):  # 24: spaces end words
         return None
     rules = _bytes(normalising.get(2, b""))
@@ -135,9 +135,9 @@ def _fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif wire in (1, 5):
             size = 8 if wire == 1 else 4
         else:
-            raise ValueError("no such kind of field")
+            raise ValueError
         if at + size > len(raw):
-            raise ValueError("cut off")
+            raise ValueError
         yield number, raw[at : at + size]
         at += size
 
@@ -151,10 +151,10 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise ValueError("no whole number")
+    raise ValueError
 
 
 def _bytes(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise ValueError("a number where bytes are")
+        raise ValueError
     return value
