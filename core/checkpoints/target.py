@@ -9,6 +9,7 @@ the end of what was before it (Liu et al. 2020, section 2.2).
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def _start(plan: TargetPlan, rows: int, path: Path) -> int:
         return plan.start
     raise ModelError(
         _("{path} names no token that starts a target: decoder_start_token_id is {value}").format(
-            path=shown(path), value=shown(repr(plan.start))
+            path=shown(path), value=shown(json.dumps(plan.start))
         ),
         _("correct it in config.json, or leave the target out"),
     )

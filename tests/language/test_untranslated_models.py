@@ -12,7 +12,7 @@ from tests.tui.helpers import open_app, press, screen_text
 from tui.scene import View
 
 TEXT, TARGET = "t5 t17 t3", "t9 t30"
-NAMES = "bart-head BART decoder_start_token_id config.json"
+NAMES = "bart-head BART Jain Wallace decoder_start_token_id config.json"
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ async def test_every_attention(folder, target, size, chinese):
                 assert english(screen_text(pilot.app), TEXT, TARGET, NAMES) == set()
 
 
-@pytest.mark.parametrize("keys", [["a"], ["A"], ["m"], ["ctrl+p", *"目标"]], ids=str)
+@pytest.mark.parametrize(
+    "keys", [["a"], ["A"], ["m"], ["question_mark", "end"], ["ctrl+p", *"目标"]], ids=str
+)
 async def test_what_keys_bring_up(folder, keys, chinese):
     async with open_app(View(Request(TEXT, model=describe(folder)))) as pilot:
         await press(pilot, *keys)

@@ -167,6 +167,14 @@ async def test_no_other_text_beside_a_target(model):
         assert view_of(pilot).compare is None
 
 
+async def test_help_says_what_a_real_decoder_reads(model, tmp_path):
+    for shown, there in ((model, True), (describe(speaking("bert-plain", tmp_path)), False)):
+        async with open_app(reading(shown), (120, 100)) as pilot:
+            await press(pilot, "question_mark")
+            assert says(pilot, "which begins empty") == there
+            assert not says(pilot, "The mask that is switched")
+
+
 async def test_palette_offers_a_target_and_its_attentions(model):
     async with open_app(reading(model)) as pilot:
         await press(pilot, "ctrl+p", *"translate", "enter")
