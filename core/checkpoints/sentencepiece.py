@@ -19,6 +19,7 @@ from core.language import _
 
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # kinds of pieces; others are refused
 _UNIGRAM = 1
+_LARGEST = 2**26  # bytes; such a model has some thousand pieces and a table of characters
 # Stands for a piece that no text has; two noncharacters begin it.
 _NOWHERE = "\U0010ffff\U0010fffe{index}"
 
@@ -55,7 +56,7 @@ def read_pieces(path: Path) -> Pieces:
         It is damaged, no unigram model, or has pieces of a kind that is not known.
     """
     try:
-        found = _pieces(path.read_bytes())
+        found = _pieces(path.read_bytes() if path.stat().st_size <= _LARGEST else b"")
     except (ValueError, IndexError, struct.error, OSError) as error:
         raise ModelError(
             _("{path} is no SentencePiece model, or a damaged one").format(path=shown(path)),

@@ -13,6 +13,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from core.checkpoints.folder import inside
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import TargetPlan
 from core.errors import ModelError
@@ -78,7 +79,7 @@ def _start(plan: TargetPlan, rows: int, path: Path) -> int:
 def _language(tokenizer: ModelTokenizer, plan: TargetPlan, behind: bool, path: Path) -> int:
     """The id of a target's language: its code stands `behind` the text or before it."""
     settings = path / _SETTINGS
-    code = json_object(settings).get("tgt_lang") if settings.is_file() else None
+    code = json_object(inside(path, _SETTINGS)).get("tgt_lang") if settings.is_file() else None
     if isinstance(code, str):
         found = tokenizer.id_of(code)
         if found is None:

@@ -210,6 +210,32 @@ def test_every_cut_of_a_file_is_refused_or_read(marian):
             read_pieces(marian / "source.spm")
 
 
+def test_file_of_pieces_that_is_too_large_is_not_read(marian):
+    """X05: its size is looked at first."""
+    with (marian / "source.spm").open("r+b") as file:
+        file.truncate(2**34)  # no block of it is on the disk
+    with pytest.raises(ModelError, match=r"source\.spm is no SentencePiece model, or"):
+        open_model(marian)
+
+
+@pytest.mark.parametrize("name", ["source.spm", "target.spm", "vocab.json"])
+def test_link_out_of_the_folder(name, marian, tmp_path):
+    """X04: a file of a tokenizer is one of the model's own folder."""
+    (marian / name).rename(tmp_path / name)
+    (marian / name).symlink_to(tmp_path / name)
+    with pytest.raises(ModelError, match="outside itself"):
+        open_model(marian)
+
+
+def test_settings_of_a_tokenizer_out_of_the_folder(tmp_path):
+    """X04: nor are its settings read from elsewhere."""
+    folder, _expected = opened("mbart", tmp_path)
+    (folder / "tokenizer_config.json").rename(tmp_path / "other.json")
+    (folder / "tokenizer_config.json").symlink_to(tmp_path / "other.json")
+    with pytest.raises(ModelError, match="outside itself"):
+        open_model(folder).target_tokens("cat")
+
+
 def test_pieces_of_another_kind_are_refused(marian):
     raw = (marian / "source.spm").read_bytes()
     (marian / "source.spm").write_bytes(raw + b"\x12\x02\x18\x02")  # trained as BPE
