@@ -105,6 +105,8 @@ def test_three_attentions_are_those_of_transformers(name, tmp_path):
             np.testing.assert_allclose(found, patterns[index][:, rows[kind]], atol=1e-4)
             sees = np.tri(len(ids)) if kind == "decoder" else np.isin(range(count), kept)
             np.testing.assert_array_equal(allowed, np.broadcast_to(sees, allowed.shape))
+            pads = frozenset() if kind == "decoder" else trace.request.switches.mask.blocked
+            assert attention.rules[index] == Mask(kind == "decoder", None, pads)
             assert (patterns[index][:, rows[kind]][:, ~allowed[rows[kind]]] == 0).all()
             assert found.shape[0] == stack.heads
             assert layer.q.shape[2] == layer.z.shape[2] == stack.d_head

@@ -183,6 +183,27 @@ async def test_palette_offers_a_target_and_its_attentions(model):
         assert view_of(pilot).attention == "decoder"
 
 
+async def test_typed_target_that_is_refused_is_said_and_stays(model, monkeypatch):
+    from core import trained
+    from core.errors import TextError
+
+    def cut(model, text):
+        if "!" in text:
+            raise TextError("target: no such sign", "take it out")
+        return tokens(model, text)
+
+    tokens = trained.target_tokens
+    monkeypatch.setattr(trained, "target_tokens", cut)
+    async with open_app(reading(model, TARGET)) as pilot:
+        await press(pilot, "A", *" !")
+        assert says(pilot, "Target: no such sign: take it out")
+        assert explorer_of(pilot.app).scene is None  # nothing stale is drawn
+        assert view_of(pilot).request.target == f"{TARGET} !"
+        await press(pilot, "backspace", *"t3", "escape")
+        assert view_of(pilot).request.target == f"{TARGET} t3"
+        find(pilot, "What “t5” attends to", "#pane-weights")
+
+
 async def test_what_starts_no_target_is_refused_and_nothing_lost(tmp_path):
     folder = speaking("bart-head", tmp_path)
     edit_config(tmp_path / "bart-head", decoder_start_token_id=99)
