@@ -69,3 +69,7 @@ class CheckpointModel:
     @property
     def d_head(self) -> int:
         return self.reads.d_head
+
+    @property
+    def causal(self) -> bool:
+        return self.reads.causal

@@ -188,7 +188,7 @@ def test_masks_differ_where_windows_do(tmp_path):
 def test_what_a_model_is(tmp_path):
     model = describe(speaking("bert-plain", tmp_path))
     assert (model.name, model.family, model.layers, model.heads) == ("bert-plain", "BERT", 3, 4)
-    assert (model.d_model, model.d_head, model.seed, model.reads.causal) == (24, 6, None, False)
+    assert (model.d_model, model.d_head, model.seed, model.causal) == (24, 6, None, False)
     assert model.writes is None
     assert model == describe(model.path)
     assert hash(model) == hash(describe(model.path))
