@@ -19,6 +19,10 @@ class CheckpointModel:
     causal : bool
     windows : tuple of int or None
         Of each layer: a query sees itself and the window - 1 tokens before it.
+    predicts : bool
+        It has a language head.
+    mask_token : str, optional
+        The piece that hides a token from it, such as ``[MASK]``; None where it has none.
     """
 
     path: str
@@ -30,6 +34,8 @@ class CheckpointModel:
     d_head: int
     causal: bool
     windows: tuple[int | None, ...]
+    predicts: bool = False
+    mask_token: str | None = None
 
     @property
     def seed(self) -> None:

@@ -13,6 +13,7 @@ from core.edits import check_edits
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError, TextError
 from core.given import check_given, given_rows
+from core.hiding import check_maskable, check_masked
 from core.language import _
 from core.names import NORMALIZERS, PROJECTIONS
 from core.stacks import decode, encode, mask_of
@@ -98,11 +99,15 @@ def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Tra
     check_target(request)
     _check_budget(request.model, len(tokens), 0 if target is None else len(target))
     check_blocked(request.switches.mask, len(tokens))
+    check_masked(request.switches.masked, tokens)
     if isinstance(request.model, CheckpointModel):
         from core.trained import trace_trained
 
         result = trace_trained(request.model, request, tokens)
-        _freeze(result.encoder)
+        for attention in result.attentions.values():
+            _freeze(attention)
+        if result.final is not None:
+            result.final.setflags(write=False)
         return result
     check_edits(request, len(tokens))
     encoder, history = encode(request, _embedded(request, tokens))
@@ -139,6 +144,7 @@ def check_request(request: Request) -> None:
         check_trained(request)
         return
     check_model(request.model)
+    check_maskable(request)
     check_switches(request.switches)
     if request.learning is not None:
         from core.learning import check_learning  # most sessions learn nothing

@@ -185,6 +185,17 @@ class FileTokenizer:
         kept = _cut(len(items) - len(padding), total - pads, cut["direction"])
         return Tokens(text, items, total, padding, (*notices, *dropped, *kept))
 
+    def token(self, token_id: int) -> Token:
+        """A row of the vocabulary, as a token that stands in no text."""
+        from core.pieces import token_of
+
+        return token_of(self._tokenizer, token_id)
+
+    def find(self, piece: str) -> Token | None:
+        """The token that is spelled like this; None where the vocabulary has none."""
+        token_id = self._tokenizer.token_to_id(piece)
+        return None if token_id is None else self.token(token_id)
+
     def _piece(self, token_id: int, token: str) -> str:
         """The vocabulary's spelling; a template may name a token that no vocabulary has."""
         return self._tokenizer.id_to_token(token_id) or token or f"#{token_id}"

@@ -14,6 +14,7 @@ from core.checkpoints.budget import run_bytes
 from core.checkpoints.model import Model, open_model
 from core.checkpoints.plain import shown
 from core.errors import ModelError, SettingError
+from core.hiding import check_maskable, hide
 from core.language import _
 from core.stacks import rules_of
 from core.transformer_types import BlockTrace, StackTrace
@@ -57,6 +58,8 @@ def describe(path: str) -> CheckpointModel:
         facts.d_head,
         facts.causal,
         tuple(layer.window for layer in facts.layers),
+        model.has_head,
+        model.mask_token.piece if model.mask_token else None,
     )
 
 
@@ -89,7 +92,7 @@ def name_of(path: str) -> str:
 def check_trained(request: Request) -> None:
     """Raise SettingError for what a real model cannot be run with; keys may be blocked."""
     switches = request.switches
-    plain = Switches(Mask(blocked=switches.mask.blocked))
+    plain = Switches(Mask(blocked=switches.mask.blocked), masked=switches.masked)
     if switches != plain:
         raise SettingError(
             _("trained weights go with the attention that they were trained in"),
@@ -107,6 +110,7 @@ def check_trained(request: Request) -> None:
             _("a trained model goes with its own tokenizer"), _("leave the tokenizer out")
         )
     assert isinstance(request.model, CheckpointModel)  # noqa: S101 - as the caller knows
+    check_maskable(request)
     rule = opened(request.model.path).facts.position_rule
     if switches.mask.blocked and rule == "unpadded-mask":
         raise SettingError(
@@ -131,13 +135,15 @@ def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> T
         As `core.checkpoints.model.Model.run`.
     """
     blocked = request.switches.mask.blocked | tokens.padding
+    tokens = hide(tokens, request.switches.masked, opened(model.path).mask_token)
     ids = [token.id for token in tokens]
     stack = opened(model.path).run(ids, blocked, keep_dot=True).last
     masks = _masks(stack, model, len(tokens))
     absent = np.zeros_like(stack.embed)
     side = Side(tokens, stack.embed, absent if stack.pos_embed is None else stack.pos_embed)
     layers = tuple(map(_layer, stack.blocks))
-    return Trace(request, Attention("encoder", side, side, rules_of(model, blocked), masks, layers))
+    attention = Attention("encoder", side, side, rules_of(model, blocked), masks, layers)
+    return Trace(request, attention, final=stack.final)
 
 
 def _masks(stack: StackTrace, model: CheckpointModel, count: int) -> tuple[BoolArray, ...]:

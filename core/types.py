@@ -45,6 +45,8 @@ class Token:
         The vocabulary has no piece for `text`; `piece` stands for it.
     part : tuple of int, optional
         ``(i, n)``: the i-th (from 1) of n tokens that share characters of the text.
+    hides : Token, optional
+        What stands in the text, where this is the mask token in its place.
     """
 
     text: str
@@ -55,6 +57,7 @@ class Token:
     special: bool = False
     unknown: bool = False
     part: tuple[int, int] | None = None
+    hides: Token | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,8 @@ class Switches:
         linear attention, which takes q and k and no scores; ``none``, the scores themselves.
     edits : tuple of Edit
         Numbers typed over; of two at one place the later one holds.
+    masked : frozenset of int
+        Tokens in whose place a `CheckpointModel` reads its mask token.
     """
 
     mask: Mask = Mask()
@@ -164,6 +169,7 @@ class Switches:
     projections: str = "seeded"
     normalizer: str = "softmax"
     edits: tuple[Edit, ...] = ()
+    masked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +388,9 @@ class Trace:
         Masked self-attention of the target, and its attention to the text; with a target only.
     history : History, optional
         There is one where the request says that the model learns.
+    final : ndarray [pos, d_model], optional
+        What a language head reads, behind the last norm of the stack that writes: the decoder's
+        where there is one. None of a seeded or a given model.
     """
 
     request: Request
@@ -389,6 +398,7 @@ class Trace:
     decoder: Attention | None = None
     cross: Attention | None = None
     history: History | None = None
+    final: Array | None = None
 
     @property
     def attentions(self) -> dict[str, Attention]:

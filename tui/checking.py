@@ -67,6 +67,8 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
     """
     from core.edits import check_edits
     from core.errors import SettingError
+    from core.hiding import check_masked
+    from core.predictions import no_predictions
     from core.runner import check_blocked, check_wishes
     from tui.places import check_view
     from tui.scene import panes
@@ -78,12 +80,16 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
         from core.compare import compared_tokens
 
         compared_tokens(request, tokens, view.compare)
+    refused = no_predictions(request.model)
+    if view.pane == "predictions" and refused is not None:
+        raise refused
     if view.pane not in panes(view):
         raise SettingError(
             _("pane {pane} has nothing to show").format(pane=view.pane),
             _instead(view),
         )
     check_blocked(request.switches.mask, len(tokens))
+    check_masked(request.switches.masked, tokens)
     check_wishes(request, tokens)
     check_edits(request, len(tokens))
     return tokens, target

@@ -69,6 +69,7 @@ LOOK = (
     Key("6", "6", "pane('numbers')", N_("numbers to type over: scores, X, matrices")),
     Key("7", "7", "pane('learning')", N_("learning: wish for weights, see them come")),
     Key("8", "8", "pane('compare')", N_("compare: what another text changes")),
+    Key("0", "0", "pane('predictions')", N_("predictions: the next token, or a masked one")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
     Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
@@ -91,6 +92,7 @@ CHANGE = (
     Key("escape", "esc", "focus_pane", N_("leave the sentence, back to the panes")),
     Key("m", "m", "mask", N_("mask: none, causal, window")),
     Key("x", "x", "block", N_("block the query's token as a key, or free it")),
+    Key("M", "M", "mask_token", N_("mask the query's token, or show it again")),
     Key("s", "s", "switch('scale')", N_("÷√d_head on or off")),
     Key("p", "p", "switch('positions')", N_("positions on or off")),
     Key("w", "w", "word('projections')", N_("projections seeded, or none: Q = K = V = X")),
@@ -156,6 +158,8 @@ _ALL = (
     Hint("e", N_("edit"), "e"),
     Hint("A", N_("target"), "A"),
     Hint("tab", N_("pane"), "tab"),
+    Hint("0", N_("predict"), "0"),
+    Hint("M", N_("mask token"), "M"),
     Hint("d", N_("derive"), "d"),
     Hint("m", N_("mask"), "m"),
     Hint("s", N_("scale"), "s"),
@@ -248,8 +252,8 @@ def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
     """Whether an action means anything to the model of a view; a real one is not switched."""
     if not isinstance(view.request.model, CheckpointModel):
         return True
-    if action == "pane":  # the one for another text comes with it
-        return arguments[0] in (*panes(view), "compare")
+    if action == "pane":  # the one for another text comes with it; some models predict nothing
+        return arguments[0] in (*panes(view), "compare", "predictions")
     return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
 
 
@@ -285,7 +289,10 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
+    hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     return {
+        "0": "predictions" in panes(view) and view.pane != "predictions",
+        "M": hides,
         "a": translates,
         "A": translates,
         "o": not translates,

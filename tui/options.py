@@ -78,6 +78,12 @@ _MODEL = (
         ),
     ),
     option(
+        "--mask-token",
+        type=keys,
+        metavar="I,J,…",
+        help=N_("Tokens that the model's mask token stands for, as in BERT; with --model only."),
+    ),
+    option(
         "--tokenizer",
         default="mixed",
         metavar="mixed|chars|spaces|PATH",
@@ -216,7 +222,10 @@ _PLACES = (
         help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
     ),
 )
-OF_A_TEXT = ("model", "tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
+OF_A_TEXT = (
+    *("model", "mask_token", "tokenizer", "as_saved", "target"),
+    *("d_model", "heads", "layers", "seed"),
+)
 
 
 _help = option(
@@ -295,6 +304,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["projections"],
             options["normalizer"],
             options["edits"],
+            options["mask_token"] or frozenset(),
         ),
         options["as_saved"],
         learning_of(options, None, options.get("head") or 0),

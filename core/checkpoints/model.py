@@ -12,13 +12,14 @@ from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
-from core.checkpoints.vocabulary import open_vocabulary
+from core.checkpoints.vocabulary import find_mask, open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
 from core.tokenization import FileTokenizer
 from core.transformer import logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
+from core.types import Token
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -119,6 +120,11 @@ class Model:
             )
         return self._tokenizer
 
+    @property
+    def mask_token(self) -> Token | None:
+        """What hides a token from an encoder that sees both sides of it; None without one."""
+        return None if self.decoder or self._tokenizer is None else find_mask(self._tokenizer)
+
     def run(
         self,
         ids: Sequence[int],
@@ -173,6 +179,13 @@ class Model:
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
         """What the language head says behind some positions of a run (None: all of them).
 
+        `logits_of` says what comes out.
+        """
+        return self.logits_of(trace.final, positions)
+
+    def logits_of(self, final: Float32, positions: Sequence[int] | None = None) -> Float32:
+        """What the language head says behind some rows of `StackTrace.final`.
+
         Returns
         -------
         ndarray [position, vocabulary]
@@ -190,7 +203,7 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, trace.final, positions)
+        return logits(stack.facts, self._head, final, positions)
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

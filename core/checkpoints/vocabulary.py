@@ -11,10 +11,12 @@ from core.errors import ModelError
 from core.language import _
 from core.tokenization import MAX_TOKENS, FileTokenizer, load_tokenizer
 from core.transformer_types import Facts
+from core.types import Token
 
 # Embeddings are often padded to a round number of rows; one with more rows to spare than this
 # was made for another vocabulary.
 _SPARE_PART, _SPARE_ROWS = 1.1, 1024
+_MASKS = ("[MASK]", "<mask>")  # of BERT and of RoBERTa, and of all that came from them
 
 
 def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileTokenizer:
@@ -40,6 +42,11 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
     _check_vocabulary(tokenizer, path, facts.vocabulary)
     limit = min(MAX_TOKENS, facts.limit or MAX_TOKENS)
     return FileTokenizer(path, ready=tokenizer, limit=limit)
+
+
+def find_mask(tokenizer: FileTokenizer) -> Token | None:
+    """The token that hides another from a model, by the names that it has; None without one."""
+    return next(filter(None, map(tokenizer.find, _MASKS)), None)
 
 
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:

@@ -215,7 +215,9 @@ def _json_switches(trace: Trace) -> dict[str, Any]:
     request, switches, rules = trace.request, trace.request.switches, trace.encoder.rules
     blocked = sorted(trace.encoder.rule.blocked)
     if isinstance(request.model, CheckpointModel):
-        return {"mask": rules[0].name if len(set(rules)) == 1 else None, "blocked": blocked}
+        hidden = {"masked": sorted(switches.masked)} if switches.masked else {}
+        rule = rules[0].name if len(set(rules)) == 1 else None
+        return {"mask": rule, "blocked": blocked, **hidden}
     return {
         "tokenizer": request.tokenizer,
         "as_saved": request.as_saved,
@@ -269,7 +271,10 @@ def _json_token(token: Token) -> str:
 
 def _token_facts(token: Token) -> dict[str, Any]:
     names = ("text", "piece", "id", "start", "end", "special")
-    return {name: getattr(token, name) for name in names}
+    found = {name: getattr(token, name) for name in names}
+    if token.hides is not None:
+        found["hides"] = {"piece": token.hides.piece, "id": token.hides.id}
+    return found
 
 
 def _json_compare(compared: Comparison) -> dict[str, Any]:
