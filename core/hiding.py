@@ -23,17 +23,15 @@ def not_maskable(model: AnyModel) -> SettingError | None:
     """Why no token can be hidden from a model; None where one can."""
     if not isinstance(model, CheckpointModel):
         return SettingError(
-            _("the seeded model has no mask token: its weights are random, and predict nothing"),
+            _("the seeded model has no mask token, since its weights are random and guess nothing"),
             _("open a model that was trained with one, such as BERT"),
         )
     if model.mask_token is not None:
         return None
     if model.causal:
+        said = _("{name} has no mask token, since it predicts what follows and sees nothing of it")
         return SettingError(
-            _("{name} has no mask token: it predicts what follows, and sees nothing of it").format(
-                name=model.name
-            ),
-            _("look at its next token in the pane “predictions”"),
+            said.format(name=model.name), _("look at its next token, with key 0 or --predictions")
         )
     return SettingError(
         _("{name} has no mask token").format(name=model.name),

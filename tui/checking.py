@@ -34,6 +34,29 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
             raise click.UsageError(words.format(name=name))
 
 
+def check_predictions(view: View, form: str, derive: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError for what does not go with ``--predictions``, and what a model refuses.
+
+    Raises
+    ------
+    SettingError
+        The model predicts nothing.
+    """
+    from core.predictions import no_predictions
+
+    if derive or options["compare"] is not None:
+        other = "derive" if derive else "compare"
+        words = _("--predictions and --{other} print two things: leave one of them out")
+        raise click.UsageError(words.format(other=other))
+    for name in ("layer", "head"):
+        if form != "json" and options[name] is not None:
+            words = _("a prediction comes from all layers and heads: leave --{name} out")
+            raise click.UsageError(words.format(name=name))
+    refused = no_predictions(view.request.model)
+    if refused is not None:
+        raise refused
+
+
 def check_attention(options: dict[str, Any], target: str | None) -> None:
     """Raise UsageError where a number of ``show`` could mean a token of either text."""
     if target is None or options["attention"] is not None:

@@ -196,6 +196,11 @@ DERIVATION = (
     Hint("{ }", N_("component"), "right_curly_bracket"),
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y", "o")),
 )
+PREDICTING = (
+    Hint("↑↓", N_("token"), "down"),
+    Hint("M", N_("mask token"), "M"),
+    *(hint for hint in _ALL if hint.key not in ("0", "M", "v", "z")),
+)
 COMPARE = (
     Hint("↑↓", N_("token"), "down"),
     Hint("←→", N_("by change"), "right"),
@@ -291,7 +296,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     in_matrix = view.pane in ("matrix", "derivation")
     hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     return {
-        "0": "predictions" in panes(view) and view.pane != "predictions",
+        "0": "predictions" in panes(view),
         "M": hides,
         "a": translates,
         "A": translates,

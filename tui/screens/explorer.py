@@ -27,6 +27,7 @@ from tui.keys import (
     LEARNING,
     MATRIX,
     NUMBERS,
+    PREDICTING,
     Hint,
     works,
 )
@@ -375,6 +376,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
                 "numbers": NUMBERS,
                 "learning": LEARNING,
                 "compare": COMPARE,
+                PREDICTIONS: PREDICTING,
             }
             pool = pools.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None

@@ -11,7 +11,8 @@ from core.explain import nice_ceiling
 from core.language import _
 from core.text import full_label, label, visible
 from core.types import Tokens
-from tui.labels import clip_start, pad, weight, weight_cells, wrap
+from tui.labels import pad, weight, weight_cells, wrap
+from tui.predicted import actual_in_words, place_in_words, rest_in_words
 from tui.scene import Scene
 from tui.theme import Palette, bar
 from tui.widgets.lines import Line
@@ -71,51 +72,16 @@ def full_bar(prediction: Prediction) -> float:
     return min(1.0, nice_ceiling(prediction.top[0].probability))
 
 
-def place_in_words(prediction: Prediction, tokens: Tokens, cells: int) -> str:
-    """The text before the place, the end of it where there is no room for more."""
-    token = tokens[prediction.position]
-    text = visible(tokens.text[: token.end if prediction.follows else token.start])
-    if prediction.follows:
-        said = _("after “{text}”") if text else _("after the first token")
-    else:
-        said = _("after “{text}”") if text else _("at the start of the text")
-    return said.format(text=clip_start(text, cells - cell_len(said.format(text=""))))
-
-
-def actual_in_words(prediction: Prediction, precision: int) -> str:
-    """What stands there, and how probable the model finds it."""
-    actual = prediction.actual
-    if actual is None:
-        return _("The text ends here.")
-    said = (
-        _("“{token}” follows: {probability}, rank {rank:,} of {all:,}")
-        if prediction.follows
-        else _("“{token}” is hidden: {probability}, rank {rank:,} of {all:,}")
-    )
-    return said.format(
-        token=label(actual.token),
-        probability=weight(actual.probability, precision),
-        rank=actual.rank,
-        all=prediction.vocabulary,
-    )
-
-
-def rest_in_words(prediction: Prediction, precision: int) -> str:
-    """What the tokens that are not listed have together; nothing where there are none."""
-    count = prediction.vocabulary - len(prediction.top)
-    left = max(0.0, 1.0 - sum(each.probability for each in prediction.top))
-    said = _("the other {n:,} tokens together {probability}")
-    return said.format(n=count, probability=weight(left, precision)) if count else ""
-
-
 class PredictionsPane(Pane):
     """See what the model expects, at each place of the text."""
 
     _count = 0  # lines, shown or not
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        follows = scene.trace.decoder is not None or not scene.query_token.hides
-        message = _("What follows {token}") if follows else _("What {token} could be")
+        from core.predictions import follows  # not needed for the first frame
+
+        ahead = follows(scene.trace)
+        message = _("What follows {token}") if ahead else _("What {token} could be")
         return around(message, label(scene.query_token), palette)
 
     def foot(self, scene: Scene) -> list[str]:
