@@ -34,16 +34,8 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
             raise click.UsageError(words.format(name=name))
 
 
-def check_predictions(view: View, form: str, derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError for what does not go with ``--predictions``, and what a model refuses.
-
-    Raises
-    ------
-    SettingError
-        The model predicts nothing.
-    """
-    from core.predictions import no_predictions
-
+def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of ``show`` that do not go with ``--predictions``."""
     if derive or options["compare"] is not None:
         other = "derive" if derive else "compare"
         words = _("--predictions and --{other} print two things: leave one of them out")
@@ -52,6 +44,12 @@ def check_predictions(view: View, form: str, derive: bool, options: dict[str, An
         if form != "json" and options[name] is not None:
             words = _("a prediction comes from all layers and heads: leave --{name} out")
             raise click.UsageError(words.format(name=name))
+
+
+def check_predicts(view: View) -> None:
+    """Raise SettingError where a model predicts nothing."""
+    from core.predictions import no_predictions
+
     refused = no_predictions(view.request.model)
     if refused is not None:
         raise refused
@@ -91,7 +89,6 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
     from core.edits import check_edits
     from core.errors import SettingError
     from core.hiding import check_masked
-    from core.predictions import no_predictions
     from core.runner import check_blocked, check_wishes
     from tui.places import check_view
     from tui.scene import panes
@@ -103,9 +100,8 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
         from core.compare import compared_tokens
 
         compared_tokens(request, tokens, view.compare)
-    refused = no_predictions(request.model)
-    if view.pane == "predictions" and refused is not None:
-        raise refused
+    if view.pane == "predictions":
+        check_predicts(view)
     if view.pane not in panes(view):
         raise SettingError(
             _("pane {pane} has nothing to show").format(pane=view.pane),

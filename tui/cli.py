@@ -21,7 +21,7 @@ import click
 
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
-from tui.checking import check, check_attention, check_format, check_predictions
+from tui.checking import check, check_attention, check_format, check_predictions, check_predicts
 from tui.models import models
 from tui.options import (
     FORMATS,
@@ -168,9 +168,11 @@ def show(
 ) -> None:
     """Trace the text and write it down."""
     check_format(format, derive, options)
+    if predictions:
+        check_predictions(format, derive, options)
     view = _view_to_show(words, lesson, options)
     if predictions:
-        check_predictions(view, format, derive, options)
+        check_predicts(view)
     check_attention(options, view.request.target)
     view, result = traced(view)
 

@@ -9,7 +9,7 @@ from core.learning_types import Learning, Wish
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
 from core.trained import describe
-from core.types import Edit, Mask, Request
+from core.types import Edit, Mask, Request, Switches
 from tests.core.small_checkpoints import expected_of, speaking
 from tests.tui.helpers import SENTENCE, make_view
 from tui.lessons import view_at
@@ -357,3 +357,16 @@ def test_matrix_of_a_window_at_80x24(looks, tmp_path):
 def test_key_that_a_real_model_has_no_use_for(looks, tmp_path):
     view = View(Request("t5 t17 t3", model=describe(speaking("bert-legacy", tmp_path))))
     assert looks(view, COMPACT, ["t"])
+
+
+@pytest.mark.parametrize("size", [(60, 18), COMPACT, USUAL])
+def test_predictions(looks, size, tmp_path):
+    view = View(Request("t5 t17 t3 t29 t11", model=describe(speaking("gpt2-head", tmp_path))))
+    assert looks(replace(view, query=2, pane="predictions"), size)
+
+
+def test_prediction_under_a_mask(looks, tmp_path):
+    model = describe(speaking("bert-legacy", tmp_path, mask=9))
+    switches = Switches(masked=frozenset({1, 3}))
+    request = Request("t5 t17 t3 t29 t11", model=model, switches=switches)
+    assert looks(View(request, query=3, pane="predictions"), USUAL)

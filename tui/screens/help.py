@@ -102,10 +102,10 @@ _OF_SEEDED = (_TARGET, _LEARNS)
 PREDICTIONS = (
     N_("Predictions"),
     N_(
-        "The language head turns what leaves the last layer into a probability for each token of the"
-        " vocabulary. A causal model says at every token what follows it. A model with a mask token,"
-        " such as BERT, says what could stand where M has put one. › is what stands there really;"
-        " its rank counts how many tokens are more probable, from 1."
+        "The language head turns what leaves the last layer into a probability for each token of"
+        " the vocabulary. A causal model says at every token what follows it. A model with a mask"
+        " token, such as BERT, says what could stand where M has put one. › is what stands there"
+        " really; its rank counts how many tokens are more probable, from 1."
     ),
 )
 

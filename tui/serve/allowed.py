@@ -16,8 +16,8 @@ WARNING = 60.0
 SCREEN_ACTIONS = frozenset(
     (
         "attention", "block", "cycle", "drop_wish", "edit", "edit_target", "focus_pane",
-        "follow", "guess", "help", "jump", "learn", "lesson", "mask", "mask_token", "move",
-        "next_pane", "next_shown", "other", "page", "paint", "pane", "put_back", "rate",
+        "follow", "guess", "help", "jump", "learn", "lesson", "mask", "move", "next_pane",
+        "next_shown", "other", "page", "paint", "pane", "put_back", "rate",
         "reset_learning", "run_learning", "show_results", "stage", "step", "switch",
         "temperature", "type_over", "type_wish", "undo", "word",
     )
