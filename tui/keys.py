@@ -239,11 +239,11 @@ BROWSING_LAST = (Hint("?", N_("help"), "question_mark"), Hint("q", N_("quit"), "
 EDITING_LAST = (Hint("F1", N_("help"), "f1"), Hint("^q", N_("quit"), "ctrl+q"))
 
 
-_SEEDED_KEYS = ("a", "A", "d", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
-# Actions that switch the seeded model, or work out what it does.
+_SEEDED_KEYS = ("a", "A", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
+# Actions that switch the seeded model.
 _OF_SEEDED = (
     *("mask", "switch", "word", "temperature", "edit_target", "attention"),
-    *("stage", "guess", "show_results", "copy_derivation", "type_over", "put_back"),
+    *("type_over", "put_back"),
 )
 
 
@@ -259,7 +259,7 @@ def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
         return True
     if action == "pane":  # the one for another text comes with it; some models predict nothing
         return arguments[0] in (*panes(view), "compare", "predictions")
-    return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
+    return action not in _OF_SEEDED
 
 
 def _typed_over(view: View) -> bool:

@@ -92,8 +92,13 @@ def panes(view: View) -> tuple[str, ...]:
     if view.compare is None:
         absent.append("compare")
     if isinstance(view.request.model, CheckpointModel):  # its numbers are neither few nor ours
-        absent += ["derivation", "numbers", "learning"]
+        absent += ["numbers", "learning"]
     return tuple(pane for pane in PANES if pane not in absent)
+
+
+def stages(model: AnyModel) -> tuple[str, ...]:
+    """The stages of a derivation; of a real model from q and k on."""
+    return STAGES[STAGES.index("dot") :] if isinstance(model, CheckpointModel) else STAGES
 
 
 def cursor(view: View) -> tuple[str, str]:

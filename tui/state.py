@@ -10,7 +10,7 @@ from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError
 from core.explain import original
 from core.language import _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS
 from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
@@ -18,7 +18,7 @@ from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
 from tui.following import cut_alike, follow, followed, moved_wishes
 from tui.places import check_view, clamped, sides
 from tui.quick import QUICK_CHARACTERS, goes_on, is_quick
-from tui.scene import Scene, View, column_of, cursor, panes
+from tui.scene import Scene, View, column_of, cursor, panes, stages
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -225,7 +225,7 @@ class Explorer:
             "pane": panes(self.view),
             "vector": VECTORS,
             "array": tuple(EDITABLE),
-            "stage": STAGES,
+            "stage": stages(self.view.request.model),
             "zoom": ZOOMS,
             "attention": ATTENTIONS if self._target else ATTENTIONS[:1],
         }[name]

@@ -205,6 +205,12 @@ class Model:
             self._head = Head(self._plan.head, self._tensors)
         return logits(stack.facts, self._head, final, positions)
 
+    def stack_of(self, attention: str) -> tuple[StackPlan, Weights]:
+        """The stack that one of `core.names.ATTENTIONS` belongs to, and its weights."""
+        plan = self._plan.decoder if attention != "encoder" else None
+        stack = plan or reading(self._plan)
+        return stack, self._stack_weights(stack)
+
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""
         if id(stack) not in self._weights:

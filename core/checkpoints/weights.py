@@ -68,6 +68,10 @@ class Weights:
             self._blocks[key] = load(plan, lambda source: source.take(read(source.name)))
         return self._blocks[key]
 
+    def at_hand(self, index: int) -> BlockWeights[Float32] | None:
+        """One layer, where it need not be made anew each time."""
+        return self.block(index) if self._keep else None
+
     def check(self, x: Float32, index: int | None) -> None:
         if np.isfinite(x).all():
             return
