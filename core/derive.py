@@ -336,7 +336,7 @@ def _steps(arrays: LayerTrace, derivation: Derivation, allowed: float) -> Iterab
     if derivation.softmax.name == "softmax":
         # Softmax turns an error of a score into as large a part of a weight. In float64 it counts
         # only where scores exceed 10^5, at temperatures near 0.
-        size = weights + _score_error(arrays.pattern) / allowed * size.max()
+        size = weights + _score_error(arrays.q) / allowed * size.max()
     elif derivation.softmax.name == "linear":
         size = weights
     yield equal("pattern", weights.tolist(), arrays.pattern[head, query], size)

@@ -91,7 +91,7 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
     from core.hiding import check_masked
     from core.runner import check_blocked, check_wishes
     from tui.places import check_view
-    from tui.scene import panes
+    from tui.scene import panes, stages
     from tui.state import Explorer
 
     request, tokens, target = Explorer(view).prepare(view.request)
@@ -102,6 +102,11 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
         compared_tokens(request, tokens, view.compare)
     if view.pane == "predictions":
         check_predicts(view)
+    if view.stage not in stages(request.model):
+        raise SettingError(
+            _("stage {stage} is not worked out of a real model").format(stage=view.stage),
+            _("choose one of {names}").format(names=", ".join(stages(request.model))),
+        )
     if view.pane not in panes(view):
         raise SettingError(
             _("pane {pane} has nothing to show").format(pane=view.pane),

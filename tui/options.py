@@ -54,13 +54,13 @@ def number(name: str, text: str, default: int | None = None) -> Callable[[Decora
 
 
 def choice(
-    name: str, text: str, words: Sequence[str], default: str
+    name: str, text: str, words: Sequence[str], default: str, metavar: str | None = None
 ) -> Callable[[Decorated], Decorated]:
-    """An option that takes one of some words."""
+    """An option that takes one of some words, which are named where there is room."""
     return option(
         name,
         type=Choice(words),
-        metavar="|".join(words),
+        metavar=metavar or "|".join(words),
         default=default,
         show_default=True,
         help=text,
@@ -201,7 +201,16 @@ _PLACES = (
     number("--head", N_("Head to look at."), 0),
     number("--query", N_("Token that attends."), 0),
     number("--key", N_("Token attended to."), 0),
-    choice("--pane", N_("Pane to start in."), PANES, "weights"),
+    choice(
+        "--pane",
+        N_(
+            "Pane to start in: tokens, weights, matrix, vectors, derivation, numbers, learning,"
+            " compare or predictions."
+        ),
+        PANES,
+        "weights",
+        "PANE",
+    ),
     choice("--vector", N_("Vector to look at."), VECTORS, "attn_out"),
     choice(
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)

@@ -145,11 +145,3 @@ def test_two_texts_are_compared(tmp_path):
     found = compare(one, "t5 t17 t4")
     assert found.rows.shape == (one.request.model.layers, one.request.model.heads, 2)
     np.testing.assert_allclose(found.rows, 0, atol=1e-6)  # causal: what comes later changes nothing
-
-
-def test_nothing_is_derived(tmp_path):
-    from core.derive import derive
-
-    trace = run(Request("t5 t6", model=describe(speaking("bert-plain", tmp_path))))
-    with pytest.raises(SettingError, match="a derivation knows no biases"):
-        derive(trace, 0, 0, 0, 0)

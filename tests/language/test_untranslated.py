@@ -196,7 +196,7 @@ REAL = "t5 t17 t3 t29"  # of a small checkpoint, whose name and words are no Eng
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
-@pytest.mark.parametrize("keys", [[], ["M"], ["M", "down"], ["0", "t"], ["question_mark", "end"]])
+@pytest.mark.parametrize("keys", [[], ["M"], ["M", "down"], ["d", "r"], ["question_mark", "end"]])
 @pytest.mark.parametrize("name", ["gpt2-head", "bert-legacy", "bert-plain"])
 async def test_real_models(name, keys, size, chinese, tmp_path):
     model = describe(speaking(name, tmp_path, mask=9))
@@ -205,7 +205,7 @@ async def test_real_models(name, keys, size, chinese, tmp_path):
         view = replace(view, pane="predictions")
     async with open_app(view, size) as pilot:
         await press(pilot, *keys)
-        given = (name, name.capitalize(), "UNK", "MASK", "GPT-2", "Jain", "Wallace")
+        given = (name, name.capitalize(), "UNK", "MASK", "GPT-2", "float", "Jain", "Wallace")
         found = english(screen_text(pilot.app), REAL, " ".join(given), known=of_shell())
         assert found == set()
 
@@ -283,11 +283,18 @@ def test_what_is_printed(words, chinese, capsys):
 @pytest.mark.parametrize(
     ("name", "masked"), [("gpt2-head", ""), ("bert-legacy", "1,2"), ("bert-legacy", "0")]
 )
-def test_what_is_printed_of_a_real_model(name, masked, words, chinese, capsys, tmp_path):
+def test_what_is_predicted(name, masked, words, chinese, capsys, tmp_path):
     words = ["show", "--predictions", "--model", speaking(name, tmp_path, mask=9), *words, REAL]
     words += ["--mask-token", masked] * bool(masked)
     columns = "query_token rank token id probability actual"
     given = ("UNK", "MASK", "GPT-2", *columns.split())
+    assert english(printed(capsys, *words), *words, *given, known=of_shell()) == set()
+
+
+@pytest.mark.parametrize("name", ["llama-shards", "gemma2-window", "gpt2-head", "qwen3-head-dim"])
+def test_what_is_derived_of_a_real_model(name, chinese, capsys, tmp_path):
+    words = ["show", "--derive", "--model", speaking(name, tmp_path), "--query", "2", REAL]
+    given = ("Llama", "Gemma", "GPT-2", "Qwen3", "float", "tanh")
     assert english(printed(capsys, *words), *words, *given, known=of_shell()) == set()
 
 

@@ -36,7 +36,8 @@ def heading(page: Page) -> Iterator[Line]:
     words = request_in_words(request, rule, page.made.attention)
     yield from page.note(" · ".join([*facts, *words]))
     if made is not None:
-        yield from page.say(" ".join(_sentences(page, made)))
+        said = " ".join(_sentences(page, made))
+        yield from page.say(said.replace("。 ", "。"))  # Chinese has no space there
     yield from page.note(
         _(
             "They are float32 numbers. What follows is worked out from them in full and rounded to"
