@@ -42,7 +42,7 @@ def derive_trained(
         head=head,
         query=query,
         key=key,
-        component=component % model.d_head,
+        component=component % len(z.total),
         dot=dot,
         scale=scale,
         mask=mask,

@@ -97,7 +97,7 @@ def places(trace: Trace) -> Sequence[int]:
 def predicted_at(trace: Trace, attention: str, query: int) -> int | None:
     """The place that a query of an attention is, if the model predicts something there."""
     asks = trace.attentions[attention].queries
-    if no_predictions(trace.request.model) or asks is not side_of(trace):
+    if trace.final is None or no_predictions(trace.request.model) or asks is not side_of(trace):
         return None
     return query if query in places(trace) else None
 

@@ -31,7 +31,7 @@ def heading(page: Page) -> Iterator[Line]:
     """The model, how it makes q, k and v, and which digits are worth what."""
     made, request = page.made.made, page.trace.request
     model = request.model
-    facts = [model_name(model), f"d_model {model.d_model}", f"d_head {model.d_head}"]
+    facts = [model_name(model), f"d_model {model.d_model}", f"d_head {len(page.made.dot.q)}"]
     rule = page.attention.rules[page.made.layer]
     words = request_in_words(request, rule, page.made.attention)
     yield from page.note(" · ".join([*facts, *words]))
@@ -48,11 +48,11 @@ def heading(page: Page) -> Iterator[Line]:
 
 
 def _sentences(page: Page, made: Made) -> Iterator[str]:
-    model = page.trace.request.model
+    d_head, d_model = len(page.made.dot.q), page.trace.request.model.d_model
     yield _(
         "q, k and v are taken from the trace: each of their {d_head} numbers comes from all"
         " {d_model} numbers that enter."
-    ).format(d_head=model.d_head, d_model=model.d_model)
+    ).format(d_head=d_head, d_model=d_model)
     if page.made.attention == "cross":
         yield _("k and v come from what leaves the encoder.")
     if made.normed:
@@ -70,7 +70,7 @@ def _sentences(page: Page, made: Made) -> Iterator[str]:
 def scale(page: Page) -> Iterator[Line]:
     """From q·k to the score: divided, capped, and moved by the distance."""
     made, p = page.made.scale, page.precision
-    d_head = page.trace.request.model.d_head
+    d_head = len(page.made.dot.q)
     names = _("divisor"), "q·k", _("capped"), _("distance"), _("score")
     cells = max(map(cell_len, names)) + len(GAP)
     last = names[2] if made.softcap or made.bias else names[4]
@@ -131,7 +131,7 @@ def output(page: Page) -> Iterator[Line]:
             "The z of all {heads} side by side (this head's are {first} to {last}), times column"
             " {column} of W_O:"
         ).format(
-            heads=counts.heads(page.trace.request.model.heads),
+            heads=counts.heads(len(found.merged) // d_head),
             first=start,
             last=start + d_head - 1,
             column=index,
