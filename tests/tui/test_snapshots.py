@@ -370,3 +370,10 @@ def test_prediction_under_a_mask(looks, tmp_path):
     switches = Switches(masked=frozenset({1, 3}))
     request = Request("t5 t17 t3 t29 t11", model=model, switches=switches)
     assert looks(View(request, query=3, pane="predictions"), USUAL)
+
+
+@pytest.mark.parametrize(("size", "stage"), [(COMPACT, "scale"), (USUAL, "output")])
+def test_derivation_of_a_real_model(looks, size, stage, tmp_path):
+    view = View(Request("t5 t17 t3 t29", model=describe(speaking("gemma2-window", tmp_path))))
+    place = {"query": 2, "key": 1, "head": 3, "layer": 1}
+    assert looks(replace(view, pane="derivation", stage=stage, **place), size)
