@@ -101,14 +101,15 @@ def test_output_is_what_a_plain_loop_makes(tmp_path):
 def test_relative_bias_is_what_scores_are_moved_by(name):
     model = opened(str(REFERENCE / name))
     ids = [5, 17, 3, 29, 11, 8, 17, 2, 31, 9, 4]
-    run_ = model.run(ids, target=[0, 5, 9, 30, 2], keep_dot=True)
+    run_ = model.run(ids, target=[0, 5, 9, 30, 2])
     for attention, stack in (("encoder", run_.encoder), ("decoder", run_.decoder)):
         plan, weights = model.stack_of(attention)
         block = stack.blocks[1]
         for head in range(plan.facts.heads):
             for query in (0, 3):
-                bias = _bias(plan, weights, head, query, block.dot.shape[-1])
-                moved = block.attn_scores[head, query] - block.dot[head, query]
+                keys = np.array(block.k[head])
+                bias = _bias(plan, weights, head, query, len(keys))
+                moved = block.attn_scores[head, query] - keys @ block.q[head, query]
                 np.testing.assert_allclose(moved, bias, atol=1e-5)
 
 
