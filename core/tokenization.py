@@ -191,10 +191,9 @@ class FileTokenizer:
 
         return token_of(self._tokenizer, token_id)
 
-    def find(self, piece: str) -> Token | None:
-        """The token that is spelled like this; None where the vocabulary has none."""
-        token_id = self._tokenizer.token_to_id(piece)
-        return None if token_id is None else self.token(token_id)
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, None where the vocabulary has none."""
+        return self._tokenizer.token_to_id(piece)
 
     def _piece(self, token_id: int, token: str) -> str:
         """The vocabulary's spelling; a template may name a token that no vocabulary has."""

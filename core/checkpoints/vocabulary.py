@@ -46,7 +46,8 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
 
 def find_mask(tokenizer: FileTokenizer) -> Token | None:
     """The token that hides another from a model, by the names that it has; None without one."""
-    return next(filter(None, map(tokenizer.find, _MASKS)), None)
+    ids = (found for found in map(tokenizer.id_of, _MASKS) if found is not None)
+    return next(map(tokenizer.token, ids), None)
 
 
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:
