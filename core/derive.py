@@ -80,7 +80,7 @@ def derive(
     part = found[attention]
     for name, value, limit in (
         ("layer", layer, len(part.layers)),
-        ("head", head, model.heads),
+        ("head", head, len(part.layers[0].q)),
         ("query", query, len(part.queries.tokens)),
         ("key", key, len(part.keys.tokens)),
     ):
