@@ -10,6 +10,7 @@ import numpy as np
 from core.checkpoint_model import CheckpointModel
 from core.errors import ModelError, SettingError
 from core.language import _
+from core.transformer_types import Float32
 from core.types import AnyModel, Array, Side, Token, Trace
 
 MOST = 10  # tokens of a prediction
@@ -80,15 +81,26 @@ def side_of(trace: Trace) -> Side:
     return (trace.decoder or trace.encoder).queries
 
 
+def read_by_head(trace: Trace) -> Float32 | None:
+    """[pos, d_model]: what the language head reads; None where its stack has not run."""
+    run, model = trace.run, trace.request.model
+    if run is None or (isinstance(model, CheckpointModel) and model.writes and not run.decoder):
+        return None
+    return run.last.final
+
+
 def follows(trace: Trace) -> bool:
     """Whether the model predicts the next token; others predict what a mask hides."""
     model = trace.request.model
-    return trace.decoder is not None or (isinstance(model, CheckpointModel) and model.causal)
+    assert isinstance(model, CheckpointModel)  # noqa: S101 - no other predicts
+    return model.causal or model.writes is not None
 
 
 def places(trace: Trace) -> Sequence[int]:
     """Where the model predicts something: behind every token, or at the masked ones."""
     tokens = side_of(trace).tokens
+    if read_by_head(trace) is None:
+        return []
     if follows(trace):
         return range(len(tokens))
     return [index for index, token in enumerate(tokens) if token.hides]
@@ -97,16 +109,31 @@ def places(trace: Trace) -> Sequence[int]:
 def predicted_at(trace: Trace, attention: str, query: int) -> int | None:
     """The place that a query of an attention is, if the model predicts something there."""
     asks = trace.attentions[attention].queries
-    if trace.final is None or no_predictions(trace.request.model) or asks is not side_of(trace):
+    if no_predictions(trace.request.model) or asks is not side_of(trace):
         return None
     return query if query in places(trace) else None
 
 
-def check_place(trace: Trace, position: int) -> None:
-    """Raise SettingError unless `predict` has something to say of a position."""
+def no_target_to_predict() -> SettingError:
+    """Why an encoder–decoder predicts nothing before it has a target."""
+    return SettingError(
+        _("the decoder predicts the next token of a target, and there is none"),
+        _("give one with --target; it may be empty"),
+    )
+
+
+def check_predicts(trace: Trace) -> None:
+    """Raise SettingError where a trace has nothing that a language head could read."""
     refused = no_predictions(trace.request.model)
+    if refused is None and read_by_head(trace) is None:
+        refused = no_target_to_predict()
     if refused is not None:
         raise refused
+
+
+def check_place(trace: Trace, position: int) -> None:
+    """Raise SettingError unless `predict` has something to say of a position."""
+    check_predicts(trace)
     tokens = side_of(trace).tokens
     if not 0 <= position < len(tokens):
         raise SettingError(
@@ -136,11 +163,11 @@ def predictions(trace: Trace, positions: Sequence[int]) -> Iterator[Prediction]:
     """`predict` for several positions of `places`; no more logits are made than are asked for."""
     from core.trained import opened
 
-    model, final = trace.request.model, trace.final
+    model, final = trace.request.model, read_by_head(trace)
     assert isinstance(model, CheckpointModel)  # noqa: S101 - as `check_place` says
     assert final is not None  # noqa: S101
     head = opened(model.path)
-    step = max(1, _BLOCK // head.facts.vocabulary)
+    step = max(1, _BLOCK // head.vocabulary)
     for start in range(0, len(positions), step):
         part = positions[start : start + step]
         for position, row in zip(part, head.logits_of(final, part), strict=True):
@@ -149,7 +176,7 @@ def predictions(trace: Trace, positions: Sequence[int]) -> Iterator[Prediction]:
                     _("the numbers of the language head are not finite"),
                     _("the file is damaged; download it again"),
                 )
-            yield _prediction(trace, position, row, head.tokenizer.token)
+            yield _prediction(trace, position, row, head.writing.token)
 
 
 def probabilities(logits: Array) -> Array:

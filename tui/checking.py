@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from core.language import _
+from core.names import ATTENTIONS
 
 if TYPE_CHECKING:
-    from core.types import Tokens
+    from core.types import Request, Tokens
     from tui.scene import View
 
 
@@ -40,10 +42,29 @@ def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:
         other = "derive" if derive else "compare"
         words = _("--predictions and --{other} print two things: leave one of them out")
         raise click.UsageError(words.format(other=other))
-    for name in ("layer", "head"):
+    for name in ("layer", "head", "attention"):
         if form != "json" and options[name] is not None:
             words = _("a prediction comes from all layers and heads: leave --{name} out")
             raise click.UsageError(words.format(name=name))
+
+
+def to_predict(view: View) -> View:
+    """The view of a prediction: where there is a target, its places are those of the decoder.
+
+    Raises
+    ------
+    SettingError
+        The model predicts nothing, or there is no target for it.
+    """
+    from core.predictions import no_target_to_predict
+    from tui.scene import translates
+
+    check_predicts(view)
+    if view.request.target is not None:
+        return replace(view, attention="decoder")
+    if translates(view.request.model):
+        raise no_target_to_predict()
+    return view
 
 
 def check_predicts(view: View) -> None:
@@ -55,9 +76,9 @@ def check_predicts(view: View) -> None:
         raise refused
 
 
-def check_attention(options: dict[str, Any], target: str | None) -> None:
-    """Raise UsageError where a number of ``show`` could mean a token of either text."""
-    if target is None or options["attention"] is not None:
+def check_attention(options: dict[str, Any], request: Request) -> None:
+    """Raise UsageError where a number of ``show`` could mean either text or either stack."""
+    if request.target is None or options["attention"] is not None:
         return
     for name in ("query", "key"):
         if options[name] is not None:
@@ -65,6 +86,18 @@ def check_attention(options: dict[str, Any], target: str | None) -> None:
                 _(
                     "with a target, --{name} needs --attention encoder, decoder or cross, which"
                     " says whose token it is"
+                ).format(name=name)
+            )
+
+    from core.stacks import stack_of
+
+    stacks = [stack_of(request.model, attention) for attention in ATTENTIONS]
+    for name in ("layer", "head"):
+        if options[name] is not None and len({getattr(each, f"{name}s") for each in stacks}) > 1:
+            raise click.UsageError(
+                _(
+                    "this model's encoder and decoder differ: --{name} needs --attention encoder,"
+                    " decoder or cross"
                 ).format(name=name)
             )
 

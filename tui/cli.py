@@ -21,7 +21,7 @@ import click
 
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
-from tui.checking import check, check_attention, check_format, check_predictions, check_predicts
+from tui.checking import check, check_attention, check_format, check_predictions, to_predict
 from tui.models import models
 from tui.options import (
     FORMATS,
@@ -172,8 +172,9 @@ def show(
         check_predictions(format, derive, options)
     view = _view_to_show(words, lesson, options)
     if predictions:
-        check_predicts(view)
-    check_attention(options, view.request.target)
+        view = to_predict(view)
+    else:
+        check_attention(options, view.request)
     view, result = traced(view)
 
     from tui.printing.show import derivation_lines, formatted, predicted_lines

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from core.checkpoints.plain import shown
 from core.errors import ModelError
 from core.language import _
-from core.tokenization import MAX_TOKENS, FileTokenizer, load_tokenizer
+from core.tokenization import MAX_TOKENS, FileTokenizer, ModelTokenizer, load_tokenizer
 from core.transformer_types import Facts
 from core.types import Token
 
@@ -40,11 +40,10 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
     """
     tokenizer = load_tokenizer(source) if isinstance(source, Path) else source
     _check_vocabulary(tokenizer, path, facts.vocabulary)
-    limit = min(MAX_TOKENS, facts.limit or MAX_TOKENS)
-    return FileTokenizer(path, ready=tokenizer, limit=limit)
+    return FileTokenizer(path, ready=tokenizer, limit=facts.limit or MAX_TOKENS)
 
 
-def find_mask(tokenizer: FileTokenizer) -> Token | None:
+def find_mask(tokenizer: ModelTokenizer) -> Token | None:
     """The token that hides another from a model, by the names that it has; None without one."""
     ids = (found for found in map(tokenizer.id_of, _MASKS) if found is not None)
     return next(map(tokenizer.token, ids), None)
@@ -54,7 +53,11 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:
     """Special tokens may lie beyond the embedding: no text makes them (Gemma 3's picture token)."""
     added = tokenizer.get_added_tokens_decoder()
     special = {token_id for token_id, token in added.items() if token.special}
-    ids = tokenizer.get_vocab(with_added_tokens=True)
+    check_rows(tokenizer.get_vocab(with_added_tokens=True), special, path, rows)
+
+
+def check_rows(ids: dict[str, int], special: set[int], path: Path, rows: int) -> None:
+    """Raise ModelError unless a vocabulary and an embedding of so many rows go together."""
     beyond = [(i, piece) for piece, i in ids.items() if i >= rows and i not in special]
     if beyond:
         token_id, piece = min(beyond)

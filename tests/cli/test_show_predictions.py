@@ -163,3 +163,28 @@ def test_nothing_to_predict(tmp_path):
     assert "the seeded model has no mask token" in sentence(refused)
     refused = attn_tui("show", "--lesson", "by-hand", "--mask-token", "0")
     assert "--mask-token does not go with --lesson" in sentence(refused)
+
+
+def test_decoder(tmp_path):
+    expected, text = expected_of("t5-relu")
+    logits = expected["logits"].astype(float)
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    chances = powers / powers.sum(axis=-1, keepdims=True)
+    ids = expected["target"].tolist()
+    words = ("--model", speaking("t5-relu", tmp_path), "--block", "11,12", text)
+    target = ("--target", " ".join(f"t{i}" for i in ids[1:]))
+    found = json.loads(printed(*words, *target, "--format", "json"))["predictions"]
+    assert [each["query"] for each in found] == list(range(len(ids)))
+    for row, each in zip(chances, found, strict=True):
+        assert each["top"][0]["id"] == row.argmax()
+        assert each["top"][0]["probability"] == pytest.approx(row.max(), abs=1e-4)
+    (last,) = json.loads(printed(*words, *target, "--format", "json", "--query", "5"))[
+        "predictions"
+    ]
+    assert (last["query"], last["actual"]) == (5, None)
+    (first,) = json.loads(printed(*words, "--target", "", "--format", "json"))["predictions"]
+    assert first["top"][0]["probability"] == pytest.approx(chances[0].max(), abs=1e-4)
+    refused = attn_tui("show", "--predictions", *words)
+    assert "next token of a target, and there is none: give one with --target" in sentence(refused)
+    refused = attn_tui("show", "--predictions", *words, *target, "--attention", "cross")
+    assert "leave --attention out" in sentence(refused)

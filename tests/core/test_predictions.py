@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,13 +19,15 @@ from core.text import describe, full_label, label
 from core.trained import describe as described
 from core.trained import opened
 from core.types import GivenModel, Mask, Request, Switches
-from tests.core.small_checkpoints import edit_tensors, expected_of, f32, speaking
+from tests.core.small_checkpoints import edit_config, edit_tensors, expected_of, f32, speaking
 from tests.core.small_tokenizers import bert_tokenizer, byte_level_tokenizer, unigram_tokenizer
 from tests.reference.checkpoint_cases import CASES
 
 HEADS = [name for name, case in CASES.items() if case.get("logits", True) and "target" not in case]
 MASKED = [
-    name for name in HEADS if CASES[name]["config"].startswith(("Bert", "Dist", "Rob", "Alb", "El"))
+    name
+    for name in HEADS
+    if CASES[name]["config"].startswith(("Bert", "Dist", "Rob", "Alb", "El", "XLM"))
 ]
 NEXT = [name for name in HEADS if name not in MASKED and name != "opt-before"]
 HIDDEN = 17  # a token of every reference's text, at these places
@@ -268,3 +271,40 @@ def test_hostile_piece_is_made_harmless():
     made = Tokenizer(models.WordLevel({"\x1b[2J": 0, "[/]": 1}, unk_token="[/]"))
     assert label(token_of(made, 0)) == "␛[2J"
     assert label(token_of(made, 1)) == "[/]"
+
+
+WRITING = [name for name, case in CASES.items() if case.get("logits", True) and "target" in case]
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_decoders_predict_what_transformers_does(name, tmp_path):
+    trace, expected = translated(name, tmp_path)
+    assert follows(trace)
+    ids = expected["target"].tolist()
+    assert list(places(trace)) == list(range(len(ids)))
+    for position, there in enumerate([*ids[1:], None]):
+        check_prediction(predict(trace, position), expected["logits"][position], there)
+    first = run(replace(trace.request, target=""))  # what starts every target, and no word yet
+    check_prediction(predict(first, 0), expected["logits"][0], None)
+
+
+def translated(name, tmp_path):
+    """A reference's text with its target."""
+    expected, text = expected_of(name)
+    path = speaking(name, tmp_path)
+    folder = Path(path)
+    edit_config(folder, decoder_start_token_id=int(expected["target"][0]))
+    pads = frozenset(expected["pads"].tolist())
+    target = " ".join(f"t{i}" for i in expected["target"][1:])
+    switches = Switches(Mask(blocked=pads))
+    return run(Request(text, model=described(path), switches=switches, target=target)), expected
+
+
+def test_decoder_without_a_target_predicts_nothing(tmp_path):
+    model = described(speaking("bart-head", tmp_path))
+    trace = run(Request("t5 t6", model=model))
+    assert follows(trace)
+    assert not places(trace)
+    with pytest.raises(SettingError, match="next token of a target, and there is none: give one"):
+        predict(trace, 0)
+    assert model.mask_token is None

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from core.errors import SettingError
 from core.runner import run
 from core.trained import describe, opened
 from core.types import Mask, Request, Switches
-from tests.core.small_checkpoints import REFERENCE, expected_of, speaking
+from tests.core.small_checkpoints import REFERENCE, edit_config, expected_of, speaking
 from tests.reference.checkpoint_cases import CASES
 from tui.printing.derivation import as_text, blocks_of
 from tui.scene import Scene, View
@@ -207,3 +208,33 @@ def test_digits_that_miss_are_said(precision, tmp_path):
         missed = f"{divided:+.{precision}f}" != exact
         assert (f"the printed digits give {divided:+.{precision}f}" in said) == missed
     assert f"= {exact}" in said
+
+
+WRITING = [name for name, case in CASES.items() if "target" in case]
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_three_attentions_are_those_of_transformers(name, tmp_path):
+    """Of encoder–decoders: T5's with a bias for the distance, cross-attention without."""
+    expected, text = expected_of(name)
+    path = speaking(name, tmp_path)
+    edit_config(Path(path), decoder_start_token_id=int(expected["target"][0]))
+    target = " ".join(f"t{i}" for i in expected["target"][1:])
+    pads = frozenset(expected["pads"].tolist())
+    switches = Switches(Mask(blocked=pads))
+    trace = run(Request(text, model=describe(path), switches=switches, target=target))
+    for kind, attention in trace.attentions.items():
+        heads = len(attention.layers[0].q)
+        for layer in range(len(attention.layers)):
+            for head in range(heads):
+                made = derive(trace, layer, head, 2, 1, kind, component=7)
+                row = expected[f"{kind}_attentions"][layer][head, 2]
+                np.testing.assert_allclose(made.softmax.weights, row, atol=1e-4)
+                checks = self_check(trace, made)
+                assert all(check.passed for check in checks), (kind, layer, head, checks)
+                assert "attn_out" in {check.name for check in checks}
+        said = " ".join(text_of(trace, attention=kind, query=2, key=1).split())
+        assert ("k and v come from what leaves the encoder." in said) == (kind == "cross")
+        moved = name.startswith(("t5", "mt5")) and kind != "cross"
+        assert ("learned, for how far" in said) == moved
+        assert "this arithmetic equals the trace ok" in said

@@ -278,3 +278,23 @@ def test_text_around_a_place_is_what_the_model_reads(tmp_path):
 )
 def test_clip_start_keeps_the_end(text, cells, shown):
     assert clip_start(text, cells) == shown
+
+
+async def test_decoder_predicts_its_targets_next_token(tmp_path):
+    model = describe(speaking("bart-head", tmp_path))
+    start = View(Request("t5 t17 t3", model=model), pane="predictions")
+    async with open_app(start, (80, 24)) as pilot:
+        assert says(pilot, "The decoder predicts the next token of a target: A adds one.")
+    request = Request("t5 t17 t3", model=model, target="t9 t30")
+    both = replace(start, request=request, query=1)
+    async with open_app(both, (80, 24)) as pilot:
+        assert says(pilot, "The decoder predicts the next token of the target: a chooses")
+        await press(pilot, "a")
+        assert says(pilot, "What follows “t9”")
+        assert says(pilot, "after “t9”")
+        assert says(pilot, "“t30” follows: ")
+        await press(pilot, "a", "down")
+        assert says(pilot, "after “t9 t30”")
+        assert says(pilot, "The text ends here.")
+        made = core_predictions.predict(explorer_of(pilot.app).scene.trace, 2)
+        assert says(pilot, f"1 t{made.top[0].token.id} {made.top[0].probability:.3f}")

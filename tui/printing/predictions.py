@@ -13,8 +13,8 @@ from core.predictions import (
     Candidate,
     Prediction,
     check_place,
+    check_predicts,
     follows,
-    no_predictions,
     places,
     predictions,
     side_of,
@@ -38,9 +38,7 @@ def places_to_print(trace: Trace, query: int | None) -> Sequence[int]:
     SettingError
         The model predicts nothing, or nothing there.
     """
-    refused = no_predictions(trace.request.model)
-    if refused is not None:
-        raise refused
+    check_predicts(trace)
     if query is not None:
         check_place(trace, query)
         return [query]

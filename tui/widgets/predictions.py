@@ -10,7 +10,7 @@ from core.errors import AttnError
 from core.explain import nice_ceiling
 from core.language import _
 from core.text import full_label, label, visible
-from core.types import Tokens
+from core.types import CheckpointModel, Tokens
 from tui.labels import pad, weight, weight_cells, wrap
 from tui.predicted import actual_in_words, place_in_words, rest_in_words
 from tui.scene import Scene
@@ -112,7 +112,7 @@ class PredictionsPane(Pane):
 
 def nothing_in_words(scene: Scene, error: AttnError | None) -> str:
     """Why no prediction is shown."""
-    from core.predictions import follows, places, predicted_at
+    from core.predictions import places, predicted_at
 
     view = scene.view
     if error is not None:
@@ -120,7 +120,10 @@ def nothing_in_words(scene: Scene, error: AttnError | None) -> str:
         return sentence[:1].upper() + sentence[1:]
     if predicted_at(scene.trace, view.attention, view.query) is not None:
         return _("computing…")
-    if follows(scene.trace):
+    model = scene.trace.request.model
+    if isinstance(model, CheckpointModel) and model.writes is not None:
+        if scene.trace.decoder is None:
+            return _("The decoder predicts the next token of a target: A adds one.")
         return _("The decoder predicts the next token of the target: a chooses its attention.")
     said = _(
         "“{token}” can be seen, so there is nothing to guess. M masks it; then the model says what"
