@@ -15,14 +15,14 @@ from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
 from core.checkpoints.target import decoder_tokens
-from core.checkpoints.vocabulary import open_vocabulary
+from core.checkpoints.vocabulary import find_mask, open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
 from core.tokenization import ModelTokenizer
 from core.transformer import common_start, logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
-from core.types import Tokens
+from core.types import Token, Tokens
 
 _REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
@@ -130,6 +130,21 @@ class Model:
             )
         return self._tokenizer
 
+    @property
+    def mask_token(self) -> Token | None:
+        """What hides a token from an encoder that sees both sides of it; None without one."""
+        return None if self.decoder or self._tokenizer is None else find_mask(self._tokenizer)
+
+    @property
+    def writing(self) -> ModelTokenizer:
+        """The tokenizer of what the stack with the language head reads."""
+        return self._writing or self.tokenizer
+
+    @property
+    def vocabulary(self) -> int:
+        """Rows of that stack's embedding."""
+        return (self.decoder or self.facts).vocabulary
+
     def target_tokens(self, text: str) -> Tokens:
         """What the decoder of an encoder–decoder reads of a target, its first token included.
 
@@ -142,8 +157,7 @@ class Model:
         plan, decoder = self._plan.target, self.decoder
         assert plan is not None  # noqa: S101 - an encoder–decoder has one
         assert decoder is not None  # noqa: S101
-        tokenizer = self._writing or self.tokenizer
-        return decoder_tokens(tokenizer, text, plan, decoder.vocabulary, self.path)
+        return decoder_tokens(self.writing, text, plan, decoder.vocabulary, self.path)
 
     def run(
         self,
@@ -203,6 +217,13 @@ class Model:
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
         """What the language head says behind some positions of a run (None: all of them).
 
+        `logits_of` says what comes out.
+        """
+        return self.logits_of(trace.final, positions)
+
+    def logits_of(self, final: Float32, positions: Sequence[int] | None = None) -> Float32:
+        """What the language head says behind some rows of `StackTrace.final`.
+
         Returns
         -------
         ndarray [position, vocabulary]
@@ -220,7 +241,13 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, trace.final, positions)
+        return logits(stack.facts, self._head, final, positions)
+
+    def stack_of(self, attention: str) -> tuple[StackPlan, Weights]:
+        """The stack that one of `core.names.ATTENTIONS` belongs to, and its weights."""
+        plan = self._plan.decoder if attention != "encoder" else None
+        stack = plan or reading(self._plan)
+        return stack, self._stack_weights(stack)
 
     def _read(
         self, stack: StackPlan, ids: Sequence[int], blocked: frozenset[int], keep_patterns: bool
