@@ -137,7 +137,8 @@ def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> T
     absent = np.zeros_like(stack.embed)
     side = Side(tokens, stack.embed, absent if stack.pos_embed is None else stack.pos_embed)
     layers = tuple(map(_layer, stack.blocks))
-    return Trace(request, Attention("encoder", side, side, rules_of(model, blocked), masks, layers))
+    attention = Attention("encoder", side, side, rules_of(model, blocked), masks, layers)
+    return Trace(request, attention, final=stack.final)
 
 
 def _masks(stack: StackTrace, model: CheckpointModel, count: int) -> tuple[BoolArray, ...]:

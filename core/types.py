@@ -382,6 +382,9 @@ class Trace:
         Masked self-attention of the target, and its attention to the text; with a target only.
     history : History, optional
         There is one where the request says that the model learns.
+    final : ndarray [pos, d_model], optional
+        What a language head reads, behind the last norm of the stack that writes: the decoder's
+        where there is one. None of a seeded or a given model.
     """
 
     request: Request
@@ -389,6 +392,7 @@ class Trace:
     decoder: Attention | None = None
     cross: Attention | None = None
     history: History | None = None
+    final: Array | None = None
 
     @property
     def attentions(self) -> dict[str, Attention]:

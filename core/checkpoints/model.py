@@ -101,6 +101,11 @@ class Model:
         return self._plan.head is not None
 
     @property
+    def words(self) -> int:
+        """Logits of a position; 0 without a language head."""
+        return self._plan.head.table.shape[0] if self._plan.head else 0
+
+    @property
     def tokenizer(self) -> FileTokenizer:
         """The model's own tokenizer.
 
@@ -173,6 +178,13 @@ class Model:
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
         """What the language head says behind some positions of a run (None: all of them).
 
+        `logits_of` says what comes out.
+        """
+        return self.logits_of(trace.final, positions)
+
+    def logits_of(self, final: Float32, positions: Sequence[int] | None = None) -> Float32:
+        """What the language head says behind some rows of `StackTrace.final`.
+
         Returns
         -------
         ndarray [position, vocabulary]
@@ -190,7 +202,7 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, trace.final, positions)
+        return logits(stack.facts, self._head, final, positions)
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

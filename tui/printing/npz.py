@@ -1,0 +1,163 @@
+"""A trace as a ``.npz`` file: every array under its name, written one after the other.
+
+The whole never lies in memory twice: an array is asked for when its turn comes, and logits are made
+a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from core.types import Array, Attention, CheckpointModel, History, Side, Tokens, Trace
+from tui.printing.table import Part
+
+BLOCK_BYTES = 2**26  # of logits that are made at a time
+# The arrays of a layer in the order of computation, and what they have along their axes.
+SHAPES = {
+    "resid_pre": ("query", "d_model"),
+    "source": ("key", "d_model"),
+    "q": ("head", "query", "d_head"),
+    "k": ("head", "key", "d_head"),
+    "v": ("head", "key", "d_head"),
+    "dot": ("head", "query", "key"),
+    "attn_scores": ("head", "query", "key"),
+    "mask": ("query", "key"),
+    "pattern": ("head", "query", "key"),
+    "z": ("head", "query", "d_head"),
+    "attn_out": ("query", "d_model"),
+    "resid_post": ("query", "d_model"),
+}
+WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One array of the file: its name, what it is, and its rows in order once they are asked for.
+
+    `rows` gives arrays that make up the whole, one after the other along the first axis.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    rows: Callable[[], Iterable[Any]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its numbers."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def entries(trace: Trace, part: Part) -> Iterator[Entry]:
+    """Every array of a trace; with `part` those of one layer, head or attention, and no logits."""
+    yield from _of_texts(trace)
+    yield _ready("heads", np.asarray(part.heads(trace)))
+    for attention, layer in part.layers(trace):
+        yield from _of_layer(trace, attention, layer, part)
+    if trace.history is not None:
+        yield from _of_learning(trace.history)
+    if (part.layer, part.head, part.attention) == (None, None, None):
+        yield from _logits(trace)
+
+
+def write_npz(made: Iterable[Entry], file: BinaryIO) -> None:
+    """Write arrays as ``numpy.savez`` does, to a file or a pipe; the same arrays give the same
+    bytes.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for entry in made:
+            # A date of its own would make each file another; NumPy leaves it out too.
+            name = zipfile.ZipInfo(f"{entry.name}.npy")
+            with archive.open(name, "w", force_zip64=True) as member:
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(entry.dtype),
+                    "fortran_order": False,
+                    "shape": entry.shape,
+                }
+                np.lib.format.write_array_header_1_0(member, header)
+                for rows in entry.rows():
+                    flat = np.ascontiguousarray(rows, entry.dtype).reshape(-1)
+                    member.write(flat.view(np.uint8).data)
+
+
+def _of_texts(trace: Trace) -> Iterator[Entry]:
+    yield from _of_text("", trace.encoder.queries)
+    if trace.decoder is not None:
+        yield from _of_text("target_", trace.decoder.queries)
+
+
+def _of_text(which: str, side: Side) -> Iterator[Entry]:
+    yield _ready(f"{which}tokens", _pieces(side.tokens))
+    yield _ready(f"{which}token_ids", np.array([token.id for token in side.tokens], np.int64))
+    yield _ready(f"{which}embed", side.embed)
+    yield _ready(f"{which}pos_embed", side.pos_embed)
+
+
+def _pieces(tokens: Tokens) -> Any:
+    """The vocabulary's own spelling, for labels."""
+    return np.array([token.piece for token in tokens])
+
+
+def _of_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Iterator[Entry]:
+    start = f"{'layers' if trace.decoder is None else attention.name}.{layer}"
+    arrays, heads = attention.layers[layer], part.heads(trace)
+    model, dtype = trace.request.model, attention.queries.embed.dtype
+    sizes = {
+        "head": len(heads),
+        "query": len(attention.queries.tokens),
+        "key": len(attention.keys.tokens),
+        "d_model": model.d_model,
+        "d_head": model.d_head,
+    }
+
+    def rows(name: str, by_head: bool) -> Iterator[Any]:
+        whole = attention.masks[layer] if name == "mask" else getattr(arrays, name)
+        yield from (whole[head] for head in heads) if by_head else (whole,)
+
+    for name, axes in SHAPES.items():
+        if name == "source" and arrays.source is None:
+            continue
+        shape = tuple(sizes[axis] for axis in axes)
+        kind = np.dtype(np.bool_) if name == "mask" else dtype
+        yield Entry(f"{start}.{name}", shape, kind, partial(rows, name, axes[0] == "head"))
+    if arrays.weights is not None:
+        for name in WEIGHTS:
+            yield _ready(f"{start}.{name}", getattr(arrays.weights, name))
+
+
+def _of_learning(history: History) -> Iterator[Entry]:
+    yield _ready("learning.queries", np.array(history.queries))
+    yield _ready("learning.wished", history.wished)
+    yield _ready("learning.losses", np.array(history.losses))
+
+
+def _logits(trace: Trace) -> Iterator[Entry]:
+    """What a real model's language head says behind every token, where it has one."""
+    final, described = trace.final, trace.request.model
+    if final is None or not isinstance(described, CheckpointModel):
+        return
+
+    from core.trained import opened
+
+    model = opened(described.path)
+    words = model.words
+    if not words:
+        return
+    step = max(1, BLOCK_BYTES // (4 * words))
+
+    def rows() -> Iterator[Array]:
+        for begin in range(0, len(final), step):
+            yield model.logits_of(final[begin : begin + step])
+
+    yield Entry("logits", (len(final), words), final.dtype, rows)
+
+
+def _ready(name: str, array: Any) -> Entry:
+    return Entry(name, array.shape, array.dtype, lambda: (array,))
