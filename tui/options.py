@@ -73,8 +73,8 @@ _MODEL = (
         metavar="PATH|NAME",
         type=click.UNPROCESSED,
         help=N_(
-            "A real model in place of the seeded one: its folder, a .gguf file, or a name that"
-            " “attn-tui models” lists."
+            "A real model in place of the seeded one: its folder, a .gguf file, a name that"
+            " “attn-tui models” lists, or owner/name of the Hugging Face hub, which downloads it."
         ),
     ),
     option(

@@ -222,20 +222,30 @@ def open_model(path: str | Path) -> Model:
     """
     path = Path(path)
     if path.is_dir():
-        return _open_folder(path)
+        return _open_folder(path)[0]
     if _is_gguf(path):
         return _open_gguf(path)
     raise _no_model(path)
 
 
 def plan_at(path: Path) -> ModelPlan:
-    """What a model is, without its tokenizer; raises ModelError as `open_model` does."""
+    """What a model is; raises ModelError where it could not be opened with its tokenizer.
+
+    The tokenizer inside a GGUF file takes seconds to build, so only its kind is checked.
+    """
     if path.is_dir():
-        return _read_folder(path)[0]
+        model, plan = _open_folder(path)
+        model.tokenizer  # noqa: B018 - refused here where there is none
+        return plan
     if _is_gguf(path):
         from core.checkpoints.gguf import open_gguf
+        from core.checkpoints.gguf_tokenizer import check_tokenizer
 
-        return _checked_plan(*open_gguf(path)[:2])
+        config, tensors, file = open_gguf(path)
+        plan = _checked_plan(config, tensors)
+        if not path.with_name("tokenizer.json").exists():
+            check_tokenizer(file.metadata, path)
+        return plan
     raise _no_model(path)
 
 
@@ -264,13 +274,13 @@ def _no_model(path: Path) -> ModelError:
     )
 
 
-def _open_folder(folder: Path) -> Model:
+def _open_folder(folder: Path) -> tuple[Model, ModelPlan]:
     plan, tensors = _read_folder(folder)
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
         tokenizer = open_vocabulary(source, source, reading(plan).facts)
-    return Model(folder, plan, tensors, tokenizer)
+    return Model(folder, plan, tensors, tokenizer), plan
 
 
 def _read_folder(folder: Path) -> tuple[ModelPlan, Tensors]:
