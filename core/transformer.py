@@ -83,11 +83,12 @@ def run_stack(
     if facts.relative is not None and weights.relative is not None:
         bias = relative_bias(count, facts.relative, weights.relative)  # [head, query, key]
 
-    embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
+    with np.errstate(all="ignore"):  # weights.check says it in words
+        embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
     weights.check(x, None)
     blocks = []
     for index, layer in enumerate(facts.layers):
-        with np.errstate(all="ignore"):  # weights.check says it in words
+        with np.errstate(all="ignore"):
             block = run_block(
                 x,
                 weights.block(index),

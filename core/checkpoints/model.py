@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
@@ -202,7 +204,16 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, final, positions)
+        with np.errstate(all="ignore"):  # said below, in words
+            found = logits(stack.facts, self._head, final, positions)
+        if not np.isfinite(found).all():
+            raise ModelError(
+                _("the numbers of the language head of {name} are not finite").format(
+                    name=self.name
+                ),
+                _("the file is damaged; download it again"),
+            )
+        return found
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import HEAD, refuse_foreign, shown
 from core.errors import ModelError
 from core.language import _
 from core.tokenization import MAX_TOKENS, FileTokenizer, load_tokenizer
@@ -36,10 +36,17 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
     ModelError
         It makes ids that the embedding has no row for, or leaves most of the rows unused.
     """
-    tokenizer = load_tokenizer(source) if isinstance(source, Path) else source
+    tokenizer = _read(source) if isinstance(source, Path) else source
     _check_vocabulary(tokenizer, path, facts.vocabulary)
     limit = min(MAX_TOKENS, facts.limit or MAX_TOKENS)
     return FileTokenizer(path, ready=tokenizer, limit=limit)
+
+
+def _read(path: Path) -> Tokenizer:
+    if path.is_file():
+        with path.open("rb") as file:
+            refuse_foreign(path, file.read(HEAD))
+    return load_tokenizer(path)
 
 
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:

@@ -137,7 +137,7 @@ def of_another_model(folder):
         (unknown_family, "config.json: model_type 'mamba' is not supported"),
         (without_tokenizer, "has no tokenizer.json"),
         (with_a_pickle, "has its weights as a pickle (pytorch_model.bin), which could run code"),
-        (as_a_pointer, "model.safetensors is a Git LFS pointer, not the weights"),
+        (as_a_pointer, "model.safetensors is a Git LFS pointer, not the file itself"),
         (cut_off, "model.safetensors is cut off inside tensor"),
         (of_another_model, "config.json asks for [37, 48]"),
     ],
@@ -163,7 +163,7 @@ def test_reason_of_a_file(home):
     for spoiled, reason in (
         (b"GGUF", "is cut off or its header lies"),
         (content[:-1], "is cut off inside tensor"),
-        (b"<html>", "is no GGUF file"),
+        (b"<html>", "is a web page, not the file itself"),
         (content.replace(b"\5\0\0\0\0\0\0\0llama", b"\5\0\0\0\0\0\0\0mamba", 1), "architecture"),
     ):
         file.write_bytes(spoiled)
