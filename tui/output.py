@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -104,6 +103,8 @@ def write_picture(
 
 def check_room(needed: int, output: str) -> None:
     """Raise OutputError where a file of so many bytes has no room."""
+    import shutil
+
     from tui.printing.writing import OutputError
 
     free = shutil.disk_usage(os.path.dirname(os.path.realpath(output))).free

@@ -15,7 +15,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from core.types import Array, Attention, CheckpointModel, History, Side, Tokens, Trace
+from core.learning_types import History
+from core.types import Array, Attention, CheckpointModel, Side, Tokens, Trace
 from tui.printing.table import Part
 
 BLOCK_BYTES = 2**26  # of logits that are made at a time
