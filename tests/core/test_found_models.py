@@ -22,6 +22,7 @@ def home(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(found_models, "_PACKAGES", {})
+    monkeypatch.setattr(found_models, "_OLLAMA_SERVICE", tmp_path / "service")
     return tmp_path
 
 
@@ -63,8 +64,11 @@ def test_snapshot_is_that_of_the_main_branch(home, monkeypatch):
     assert named_paths()["gpt2"].name == "aaaa"
 
 
-def test_ollama(home):
-    root = home / ".ollama" / "models"
+@pytest.mark.parametrize("place", [".ollama/models", "service", "named"])
+def test_ollama(place, home, monkeypatch):
+    root = home / place
+    if place == "named":
+        monkeypatch.setenv("OLLAMA_MODELS", str(root))
     folder = root / "manifests" / "registry.ollama.ai" / "library" / "small"
     folder.mkdir(parents=True)
     (root / "blobs").mkdir()

@@ -9,15 +9,15 @@ from dataclasses import asdict
 from rich.cells import cell_len
 
 from core import counts
-from core.found_models import FoundModel, look_into, named_paths
+from core.found_models import FoundModel, found_models, look_into
 from core.language import _
 from core.text import visible
 from tui.labels import pad
 
 
 def all_models() -> list[FoundModel]:
-    """Every model that is found, looked into."""
-    return [look_into(name, path) for name, path in named_paths().items()]
+    """Every model that is found, looked into; of two with one name, the first goes by it."""
+    return [look_into(name, path) for name, path in found_models()]
 
 
 def json_models(found: Sequence[FoundModel]) -> Iterator[str]:

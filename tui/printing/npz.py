@@ -10,7 +10,6 @@ import math
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,21 +19,11 @@ from core.types import Array, Attention, CheckpointModel, Side, Tokens, Trace
 from tui.printing.table import Part
 
 BLOCK_BYTES = 2**26  # of logits that are made at a time
-# The arrays of a layer in the order of computation, and what they have along their axes.
-SHAPES = {
-    "resid_pre": ("query", "d_model"),
-    "source": ("key", "d_model"),
-    "q": ("head", "query", "d_head"),
-    "k": ("head", "key", "d_head"),
-    "v": ("head", "key", "d_head"),
-    "dot": ("head", "query", "key"),
-    "attn_scores": ("head", "query", "key"),
-    "mask": ("query", "key"),
-    "pattern": ("head", "query", "key"),
-    "z": ("head", "query", "d_head"),
-    "attn_out": ("query", "d_model"),
-    "resid_post": ("query", "d_model"),
-}
+# The arrays of a layer in the order of computation.
+ARRAYS = (
+    *("resid_pre", "source", "q", "k", "v", "dot", "attn_scores", "mask", "pattern", "z"),
+    *("attn_out", "resid_post"),
+)
 WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
 
 
@@ -59,7 +48,8 @@ class Entry:
 def entries(trace: Trace, part: Part) -> Iterator[Entry]:
     """Every array of a trace; with `part` those of one layer, head or attention, and no logits."""
     yield from _of_texts(trace)
-    yield _ready("heads", np.asarray(part.heads(trace)))
+    if part.head is not None:
+        yield _ready("heads", np.array([part.head]))
     for attention, layer in part.layers(trace):
         yield from _of_layer(trace, attention, layer, part)
     if trace.history is not None:
@@ -108,29 +98,23 @@ def _pieces(tokens: Tokens) -> Any:
 
 def _of_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Iterator[Entry]:
     start = f"{'layers' if trace.decoder is None else attention.name}.{layer}"
-    arrays, heads = attention.layers[layer], part.heads(trace)
-    model, dtype = trace.request.model, attention.queries.embed.dtype
-    sizes = {
-        "head": len(heads),
-        "query": len(attention.queries.tokens),
-        "key": len(attention.keys.tokens),
-        "d_model": model.d_model,
-        "d_head": model.d_head,
-    }
-
-    def rows(name: str, by_head: bool) -> Iterator[Any]:
-        whole = attention.masks[layer] if name == "mask" else getattr(arrays, name)
-        yield from (whole[head] for head in heads) if by_head else (whole,)
-
-    for name, axes in SHAPES.items():
-        if name == "source" and arrays.source is None:
-            continue
-        shape = tuple(sizes[axis] for axis in axes)
-        kind = np.dtype(np.bool_) if name == "mask" else dtype
-        yield Entry(f"{start}.{name}", shape, kind, partial(rows, name, axes[0] == "head"))
+    arrays = attention.layers[layer]
+    for name in ARRAYS:
+        array = attention.masks[layer] if name == "mask" else getattr(arrays, name)
+        if array is not None:
+            yield _some_heads(f"{start}.{name}", array, part.head)
     if arrays.weights is not None:
         for name in WEIGHTS:
             yield _ready(f"{start}.{name}", getattr(arrays.weights, name))
+
+
+def _some_heads(name: str, array: Any, head: int | None) -> Entry:
+    """An array of a layer, head by head where it has heads: one may be made as it is read."""
+    if len(array.shape) < 3:
+        return _ready(name, array)
+    heads = range(array.shape[0]) if head is None else [head]
+    shape = (len(heads), *array.shape[1:])
+    return Entry(name, shape, array.dtype, lambda: (array[each] for each in heads))
 
 
 def _of_learning(history: History) -> Iterator[Entry]:
