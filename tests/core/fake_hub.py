@@ -40,7 +40,7 @@ class FakeHub:
 
     def add(self, repo, folder, **files):
         """Serve a folder's files; of files by keyword, None takes one away."""
-        found = {path.name: path.read_bytes() for path in folder.iterdir()}
+        found = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         found |= {name.replace("__", "."): content for name, content in files.items()}
         self.models[repo] = {name: data for name, data in found.items() if data is not None}
 
