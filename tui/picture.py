@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from core.lessons import Lesson
     from tui.scene import View
 
-# Fonts that a viewer would fetch from elsewhere; one that is installed stays named before them.
-_FETCHED = re.compile(r',\s*url\("https?://[^"]*"\) format\("[^"]*"\)')
+# Fonts that a viewer would fetch from elsewhere: a reader's own monospaced font will do.
+_FETCHED = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _COLOURS = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
