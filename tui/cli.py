@@ -147,7 +147,7 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     "--query",
     N_(
         "Only this query: in a table its weights with the heads side by side, and its attn_out;"
-        " in csv its rows; json always has all."
+        " in csv its rows; json and npz always have all."
     ),
 )
 @number("--key", N_("The key of --derive, or of a picture."))
