@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.checkpoint_model import Stack
 from core.checkpoints.model import plan_at, reading
 from core.checkpoints.plain import shown
 from core.errors import AttnError, ModelError
 from core.hub import cache_folder, cached, fetch, read_name, snapshot
 from core.language import _
-from core.trained import encoder_decoder
+from core.trained import stack_in_short
 
 # Distributions that carry trained weights: the package to look in, and what to open there.
 _PACKAGES = {
@@ -38,8 +39,11 @@ class FoundModel:
     family : str
         Empty where it cannot be opened.
     layers, heads : int
+        Of the stack that reads the text.
     fault : str
         Why it cannot be shown; empty where it can.
+    writes : Stack, optional
+        The decoder of an encoder–decoder.
     """
 
     name: str
@@ -49,6 +53,7 @@ class FoundModel:
     layers: int = 0
     heads: int = 0
     fault: str = ""
+    writes: Stack | None = None
 
 
 def found_models() -> Iterator[tuple[str, Path]]:
@@ -117,8 +122,7 @@ def look_into(name: str, path: Path) -> FoundModel:
         plan = plan_at(path)
     except AttnError as error:
         return FoundModel(name, str(path), size, fault=_reason(error, path))
-    facts = reading(plan).facts
-    fault = encoder_decoder(name, plan.family) if plan.encoder and plan.decoder else None
+    facts, decoder = reading(plan).facts, plan.decoder if plan.encoder else None
     return FoundModel(
         name,
         str(path),
@@ -126,7 +130,7 @@ def look_into(name: str, path: Path) -> FoundModel:
         plan.family,
         len(facts.layers),
         facts.heads,
-        "" if fault is None else fault.message,
+        writes=None if decoder is None else stack_in_short(decoder.facts),
     )
 
 

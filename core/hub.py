@@ -19,11 +19,15 @@ from pathlib import Path
 from core.checkpoints.config import Config
 from core.checkpoints.families import check_family
 from core.checkpoints.folder import INDEX, SINGLE, shards_of
+from core.checkpoints.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from core.checkpoints.plain import json_object, shown
+from core.checkpoints.target import SETTINGS
 from core.errors import ModelError
 from core.language import _, counted
 
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+# Any of these groups is a tokenizer: the usual one, and Marian's.
+TOKENIZERS = ((TOKENIZER,), (SOURCE, TARGET, VOCABULARY))
 PICKLES = (".bin", ".pt", ".pth")
 _NAMED = 5  # models or files that a message lists
 _SECONDS = 10  # to wait for the hub's first answer
@@ -118,7 +122,10 @@ def cached(name: HubName) -> Path | None:
 
 
 def _is_whole(folder: Path) -> bool:
-    if not all((folder / name).is_file() for name in (CONFIG, TOKENIZER)):
+    def has(names: Sequence[str]) -> bool:
+        return all((folder / name).is_file() for name in names)
+
+    if not (has([CONFIG]) and any(map(has, TOKENIZERS))):
         return False
     if (folder / SINGLE).is_file():
         return True
@@ -180,6 +187,8 @@ def fetch(name: HubName, known: Sequence[str], tell: Callable[[str], None]) -> P
         if INDEX in wanted:
             download(INDEX)
             wanted += shards_of(folder)
+        if config.get("is_encoder_decoder") and SETTINGS in sizes:
+            wanted.append(SETTINGS)  # how a target begins
     missing = {file: sizes.get(file, 0) for file in wanted if not (folder / file).is_file()}
     _announce(name, missing, tell)
     for file in missing:
@@ -213,19 +222,21 @@ def _needed(name: HubName, files: dict[str, int]) -> list[str]:
     weights = next((file for file in (SINGLE, INDEX) if file in files), None)
     if weights is None:
         raise _no_weights(name, files)
-    for file, hint in (
-        (CONFIG, _("name a model of Hugging Face's layout")),
-        (
-            TOKENIZER,
+    if CONFIG not in files:
+        raise ModelError(
+            _("{name} has no {file}").format(name=shown(name), file=CONFIG),
+            _("name a model of Hugging Face's layout"),
+        )
+    tokenizer = next((each for each in TOKENIZERS if all(file in files for file in each)), None)
+    if tokenizer is None:
+        raise ModelError(
+            _("{name} has no {file}").format(name=shown(name), file=TOKENIZER),
             _(
                 "make one with transformers: AutoTokenizer.from_pretrained(name)"
                 ".save_pretrained(folder), beside the model's files"
             ),
-        ),
-    ):
-        if file not in files:
-            raise ModelError(_("{name} has no {file}").format(name=shown(name), file=file), hint)
-    return [TOKENIZER, weights]
+        )
+    return [*tokenizer, weights]
 
 
 def _no_weights(name: HubName, files: dict[str, int]) -> ModelError:

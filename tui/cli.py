@@ -176,7 +176,7 @@ def show(
         write_picture(view, theme, size, lesson, output)
         return
     view = _view_to_show(words, lesson, options)
-    check_attention(options, view.request.target)
+    check_attention(options, view.request)
     view, result = traced(view)
 
     from tui.printing.show import derivation_lines, formatted

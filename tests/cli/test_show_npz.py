@@ -18,6 +18,7 @@ from core.trained import describe
 from core.types import LayerTrace
 from tests.cli.command import ATTN_TUI, attn_tui, sentence
 from tests.core.small_checkpoints import expected_of, speaking
+from tests.core.test_trained import WRITING, written
 from tests.reference.checkpoint_cases import CASES
 from tui import output
 from tui.printing import npz
@@ -125,6 +126,37 @@ def test_a_real_model_is_what_transformers_says(name, tmp_path):
     assert ("logits" in found) == open_model(model.path).has_head
     if "logits" in expected:
         np.testing.assert_allclose(found["logits"][kept], expected["logits"][kept], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_an_encoder_decoder_is_what_transformers_says(name, tmp_path):
+    trace, expected, kept = written(name, tmp_path)
+    file = io.BytesIO()
+    write_npz(entries(trace, Part()), file)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as found:
+        assert found["target_token_ids"].tolist() == expected["target"].tolist()
+        for which, attentions in (
+            ("encoder", expected["encoder_attentions"]),
+            ("decoder", expected["decoder_attentions"]),
+            ("cross", expected["cross_attentions"]),
+        ):
+            rows = kept if which == "encoder" else slice(None)
+            for index, pattern in enumerate(attentions):
+                stored = found[f"{which}.{index}.pattern"]
+                np.testing.assert_allclose(stored[:, rows], pattern[:, rows], atol=1e-4)
+            assert f"{which}.{len(attentions)}.pattern" not in found
+        if "logits" in expected:
+            np.testing.assert_allclose(found["logits"], expected["logits"], atol=1e-4)
+
+
+def test_an_encoder_without_its_decoder_says_no_words(tmp_path):
+    """What its decoder's head would make of it means nothing."""
+    trace, _expected, _kept = written("t5-relu", tmp_path)
+    assert open_model(trace.request.model.path).has_head
+    found, _trace = loaded(replace(trace.request, target=None))
+    assert "layers.0.pattern" in found
+    assert "logits" not in found
 
 
 def test_logits_are_made_a_few_rows_at_a_time(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core import found_models
+from core import counts, found_models
 from core.found_models import look_into, model_path, named_paths
 from core.trained import describe
 from tests.core.small_checkpoints import REFERENCE, edit_config, speaking
@@ -106,8 +106,18 @@ def test_a_package_is_looked_up_and_not_imported(home, monkeypatch):
 
 
 def test_what_cannot_be_shown_says_why(home, tmp_path):
+    broken = home / "broken.gguf"
+    broken.write_bytes(b"GGUF")
+    assert look_into("broken", broken).fault
+
+
+def test_an_encoder_decoder_has_two_shapes(tmp_path):
     found = look_into("bart", Path(speaking("bart-plain", tmp_path)))
-    assert "is an encoder–decoder" in found.fault
+    assert (found.family, found.layers, found.heads, found.fault) == ("BART", 3, 3, "")
+    assert (found.writes.layers, found.writes.heads) == (2, 4)
+    assert counts.shapes(found, found.writes) == (
+        "encoder 3 layers × 3 heads, decoder 2 layers × 4 heads"
+    )
 
 
 def unknown_family(folder):

@@ -44,7 +44,7 @@ def model_lines(found: Sequence[FoundModel]) -> Iterator[str]:
 def _what(model: FoundModel) -> str:
     if model.fault:
         return _("cannot be shown")
-    return f"{model.family} · {counts.layers(model.layers)} × {counts.heads(model.heads)}"
+    return f"{model.family} · {counts.shapes(model, model.writes)}"
 
 
 def _place(model: FoundModel) -> str:

@@ -125,16 +125,17 @@ def _of_learning(history: History) -> Iterator[Entry]:
 
 def _logits(trace: Trace) -> Iterator[Entry]:
     """What a real model's language head says behind every token, where it has one."""
-    final, described = trace.final, trace.request.model
-    if final is None or not isinstance(described, CheckpointModel):
+    described, run = trace.request.model, trace.run
+    if run is None or not isinstance(described, CheckpointModel):
         return
 
     from core.trained import opened
 
     model = opened(described.path)
-    words = model.words
-    if not words:
+    read = run.encoder if model.decoder is None else run.decoder
+    if read is None or not model.words:  # without a target there is nothing that a decoder says
         return
+    final, words = read.final, model.words
     step = max(1, BLOCK_BYTES // (4 * words))
 
     def rows() -> Iterator[Array]:

@@ -17,6 +17,7 @@ from tui.widgets.pane import Pane, window
 from tui.widgets.weights import label_column
 
 _MARK = 2
+_ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
 
@@ -46,7 +47,8 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
 def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
     """A header of keys, then a line for each query."""
     view = scene.view
-    pattern = scene.layer.pattern[view.head]
+    # Only these rows: a real model's are made when they are looked at.
+    pattern = scene.layer.pattern[view.head, shown.rows.start : shown.rows.stop]  # [row, key]
     allowed = scene.mask
     keys = slice(shown.keys.start, shown.keys.stop)
     steps, cursor = palette.ramp, palette.cursor
@@ -62,7 +64,8 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 palette.selected if chosen else palette.base,
             ),
         ]
-        values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
+        values = pattern[query - shown.rows.start, keys].tolist()
+        kept = allowed[query, keys].tolist()
         for key, value, keep in zip(shown.keys, values, kept, strict=True):
             style = steps[ramp_step(value / full)] if keep else palette.dim
             if value < 0:
@@ -118,6 +121,16 @@ def _matrix_place(layer: int, head: int, crosses: bool) -> str:
     return words.format(layer=layer, head=head)
 
 
+def _largest(scene: Scene, head: int) -> float:
+    """The largest weight of a head, some rows at a time: more may be more than memory holds."""
+    found, pattern = 0.0, scene.layer.pattern
+    for start in range(0, len(scene.queries), _ROWS):
+        found = max(found, largest(pattern[head, start : start + _ROWS]))
+        if found >= 1 and not scene.signed:
+            break
+    return found
+
+
 class MatrixPane(Pane):
     """The whole pattern of one head, with a cursor."""
 
@@ -168,7 +181,7 @@ class MatrixPane(Pane):
         """The weight of full colour: one scale for the head, found once a trace and head."""
         pattern, head = scene.layer.pattern, scene.view.head
         if self._scale[0] is not pattern or self._scale[1] != head:
-            full = nice_ceiling(largest(pattern[head]))
+            full = nice_ceiling(_largest(scene, head))
             self._scale = (pattern, head, full if scene.signed else min(1.0, full))
         return self._scale[2]
 
