@@ -20,6 +20,7 @@ from core.hub import HubName
 from tests.cli.command import ATTN_TUI, attn_tui, environment, sentence
 from tests.core.fake_hub import COMMIT, fake_hub
 from tests.core.small_checkpoints import REFERENCE, edit_config, speaking
+from tests.core.test_targets import marian, opened  # noqa: F401 - a fixture
 
 WEIGHTS = "model.safetensors"
 NEEDED = ["config.json", "model.safetensors", "tokenizer.json"]
@@ -107,6 +108,21 @@ def test_shards(hub, home, tmp_path):
     assert files(home) == sorted(
         path.name for path in folder.iterdir() if path.name != "expected.npz"
     )
+
+
+def test_what_else_the_tokenizer_of_an_encoder_decoder_reads(hub, home, tmp_path, request):
+    hub.add("some/marian", request.getfixturevalue("marian"), README__md=b"hello")
+    words = ("show", "--model", "some/marian", "--target", "cat", "the cat")
+    result = attn_tui(*words, env=home)
+    assert result.returncode == 0, result.stderr
+    spoken = ["config.json", WEIGHTS, "source.spm", "target.spm", "vocab.json"]
+    assert sorted(hub.downloaded()) == spoken
+    hub.asked.clear()
+    assert attn_tui(*words, env=home).returncode == 0
+    assert hub.asked == []
+    hub.add("some/mbart", opened("mbart", tmp_path)[0])
+    attn_tui("show", "--model", "some/mbart", "the cat", env=home)
+    assert sorted(hub.downloaded()) == sorted([*NEEDED, "tokenizer_config.json"])
 
 
 def test_a_download_that_was_cut_off_goes_on(hub, home, tmp_path):
