@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import ref
 
+import numpy as np
+
 from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
@@ -110,6 +112,11 @@ class Model:
     def has_head(self) -> bool:
         """Whether `logits` can be had."""
         return self._plan.head is not None
+
+    @property
+    def words(self) -> int:
+        """Logits of a position; 0 without a language head."""
+        return self._plan.head.table.shape[0] if self._plan.head else 0
 
     @property
     def tokenizer(self) -> ModelTokenizer:
@@ -241,7 +248,16 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, final, positions)
+        with np.errstate(all="ignore"):  # said below, in words
+            found = logits(stack.facts, self._head, final, positions)
+        if not np.isfinite(found).all():
+            raise ModelError(
+                _("the numbers of the language head of {name} are not finite").format(
+                    name=self.name
+                ),
+                _("the file is damaged; download it again"),
+            )
+        return found
 
     def stack_of(self, attention: str) -> tuple[StackPlan, Weights]:
         """The stack that one of `core.names.ATTENTIONS` belongs to, and its weights."""
@@ -283,20 +299,30 @@ def open_model(path: str | Path) -> Model:
     """
     path = Path(path)
     if path.is_dir():
-        return _open_folder(path)
+        return _open_folder(path)[0]
     if _is_gguf(path):
         return _open_gguf(path)
     raise _no_model(path)
 
 
 def plan_at(path: Path) -> ModelPlan:
-    """What a model is, without its tokenizer; raises ModelError as `open_model` does."""
+    """What a model is; raises ModelError where it could not be opened with its tokenizer.
+
+    The tokenizer inside a GGUF file takes seconds to build, so only its kind is checked.
+    """
     if path.is_dir():
-        return _read_folder(path)[0]
+        model, plan = _open_folder(path)
+        model.tokenizer  # noqa: B018 - refused here where there is none
+        return plan
     if _is_gguf(path):
         from core.checkpoints.gguf import open_gguf
+        from core.checkpoints.gguf_tokenizer import check_tokenizer
 
-        return _checked_plan(*open_gguf(path)[:2])
+        config, tensors, file = open_gguf(path)
+        plan = _checked_plan(config, tensors)
+        if not path.with_name("tokenizer.json").exists():
+            check_tokenizer(file.metadata, path)
+        return plan
     raise _no_model(path)
 
 
@@ -325,17 +351,17 @@ def _no_model(path: Path) -> ModelError:
     )
 
 
-def _open_folder(folder: Path) -> Model:
+def _open_folder(folder: Path) -> tuple[Model, ModelPlan]:
     plan, tensors = _read_folder(folder)
     facts = reading(plan).facts
     if plan.target is not None and has_own_tokenizers(folder):
         both = (open_joint(folder, name, facts) for name in (SOURCE, TARGET))
-        return Model(folder, plan, tensors, *both)
+        return Model(folder, plan, tensors, *both), plan
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
         tokenizer = open_vocabulary(source, source, facts)
-    return Model(folder, plan, tensors, tokenizer)
+    return Model(folder, plan, tensors, tokenizer), plan
 
 
 def _read_folder(folder: Path) -> tuple[ModelPlan, Tensors]:
