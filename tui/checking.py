@@ -83,6 +83,10 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
             _("pane {pane} has nothing to show").format(pane=view.pane),
             _instead(view),
         )
+    if view.reading is not None:
+        from core.reading import checked
+
+        checked(view.reading, len(tokens))
     check_blocked(request.switches.mask, len(tokens))
     check_wishes(request, tokens)
     check_edits(request, len(tokens))

@@ -81,6 +81,11 @@ LOOK = (
     Key("Z", "Z", "cycle('zoom',-1)", N_("narrower matrix cells, more of the pattern")),
     Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
     Key("minus", "-", "step('precision',-1)", N_("fewer digits")),
+    Key("W", "W", "read('words')", N_("words: merge their pieces, or not")),
+    Key("f", "f", "read('drop')", N_("drop columns: special tokens, the first key, none")),
+    Key("F", "F", "read('key')", N_("drop the selected key's column, or keep it")),
+    Key("L", "L", "read('cap')", N_("limit: cap those columns in place of dropping them")),
+    Key("C", "C", "cycle('colours',1)", N_("colours by matrix, by row, logarithmic")),
     Key("greater_than_sign", ">", "lesson(1)", N_("next step of a lesson")),
     Key("less_than_sign", "<", "lesson(-1)", N_("step of a lesson before")),
 )
@@ -166,6 +171,8 @@ _ALL = (
     Hint("7", N_("learn"), "7"),
     Hint("v", N_("vector"), "v"),
     Hint("z", N_("zoom"), "z"),
+    Hint("f", N_("drop"), "f"),
+    Hint("W", N_("words"), "W"),
     Hint("+-", N_("digits"), "plus"),
     Hint("x", N_("block"), "x"),
     Hint("u", N_("undo"), "u"),
@@ -179,6 +186,7 @@ MATRIX = (
     Hint("←→", N_("key"), "right"),
     Hint(", .", N_("head"), "full_stop"),
     Hint("z", N_("zoom"), "z"),
+    Hint("C", N_("colours"), "C"),
     *(hint for hint in _ALL if hint.key != "z"),
 )
 DERIVATION = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import LANGUAGES, N_, _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES, STAGES
 from tui.choices import (
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
@@ -25,10 +25,11 @@ from tui.choices import (
 from tui.model_option import model_at
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
-from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
+from tui.values import DROP_FORMS, MASK_FORMS, decimal, drops, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
     from core.learning_types import Learning
+    from core.reading import Reading
     from core.types import AnyModel
     from tui.scene import View
 
@@ -36,7 +37,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 # In the order of the copied command.
 PLACES = (
     *("layer", "head", "query", "key"),
-    *("pane", "vector", "zoom", "stage", "array", "dim", "component", "compare"),
+    *("pane", "vector", "zoom", "colours", "stage", "array", "dim", "component", "compare"),
     *("attention", "precision"),
 )
 
@@ -190,6 +191,28 @@ def attention(text: str) -> Callable[[Decorated], Decorated]:
     )
 
 
+READING = (
+    option(
+        "--words",
+        "merge",  # the text itself is "words"
+        is_flag=True,
+        help=N_("Merge the tokens of each word: keys summed, queries averaged."),
+    ),
+    option(
+        "--drop",
+        type=drops,
+        metavar=DROP_FORMS,
+        help=N_(
+            "Columns to drop, the rows made 1 again: of special tokens, the first key, or keys."
+        ),
+    ),
+    option(
+        "--cap",
+        type=decimal,
+        metavar="X",
+        help=N_("Cap the columns of --drop at this weight in place of dropping them."),
+    ),
+)
 _PLACES = (
     number("--layer", N_("Layer to look at."), 0),
     number("--head", N_("Head to look at."), 0),
@@ -200,11 +223,18 @@ _PLACES = (
     choice(
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
     ),
+    choice(
+        "--colours",
+        N_("What colours of the matrix go by: its largest weight, each row's, or powers of ten."),
+        SCALES,
+        SCALES[0],
+    ),
     choice("--stage", N_("Last stage that the derivation shows."), STAGES, STAGES[-1]),
     choice("--array", N_("Numbers to look at."), tuple(EDITABLE), "attn_scores"),
     number("--dim", N_("Row of the matrices to look at, a dimension of what enters."), 0),
     number("--component", N_("Component of the vectors to work out term by term."), 0),
     compare,
+    *READING,
     attention(N_("Attention to look at; decoder and cross with --target only.")),
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
@@ -333,12 +363,32 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
     found = {name: options[name] for name in PLACES if options.get(name) is not None}
     if "zoom" in found:
         found["zoom"] = int(found["zoom"])
+    reading = reading_of(options)
+    if reading is not None:
+        found["reading"] = reading
     if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
         raise SettingError(
             _("precision {n} is out of range").format(n=found["precision"]),
             _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
         )
     return found
+
+
+def reading_of(options: dict[str, Any]) -> Reading | None:
+    """How patterns are to be read; None as they are."""
+    words, cap = options.get("merge") or False, options.get("cap") or 0.0
+    drop, dropped = options.get("drop") or (None, frozenset())
+    if not (words or cap or drop or dropped):
+        return None
+
+    from core.reading import Reading
+
+    return Reading(words, drop, dropped, cap)
+
+
+def reading(command: Decorated) -> Decorated:
+    """Add the options of how patterns are read to a command."""
+    return _with(READING, command)
 
 
 def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> Learning | None:

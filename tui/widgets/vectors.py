@@ -101,6 +101,8 @@ def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
 class VectorsPane(Pane):
     """The numbers that go in, and those that come out."""
 
+    reads = True
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._table: Table | None = None
@@ -113,6 +115,12 @@ class VectorsPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []
+        words = scene.query_words
+        if words is not None and len(words[scene.query]) > 1:
+            count = len(words[scene.query])
+            facts.insert(0, _("average of {n} tokens").format(n=count))
+        if scene.cuts:
+            facts.insert(0, _("as computed: nothing dropped"))
         if scene.crosses:
             facts.insert(0, _("k and v of “{key}”").format(key=label(scene.key_token)))
         if self._table and len(self._table.names) < len(VECTORS):
