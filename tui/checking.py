@@ -19,6 +19,7 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
         raise click.UsageError(
             _("--derive works out one text: leave out --compare, or leave out --derive")
         )
+    check_reading(derive, options)
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -32,6 +33,23 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
         if options[name] is not None and not derive:
             words = _("--{name} is for derivations: add --derive, or leave it out")
             raise click.UsageError(words.format(name=name))
+
+
+def check_reading(derive: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError where patterns can only be printed as they were computed."""
+    names = [name for name in ("merge", "drop", "cap") if options[name]]
+    if not names:
+        return
+    option = "words" if names[0] == "merge" else names[0]
+    for found, reason in (
+        (derive, _("--derive works out what was computed")),
+        (options["compare"] is not None, _("--compare is about what was computed")),
+        (options["normalizer"] == "none", _("without a normalizer weights do not sum to 1")),
+    ):
+        if found:
+            raise click.UsageError(
+                _("{reason}: leave out --{option}").format(reason=reason, option=option)
+            )
 
 
 def check_attention(options: dict[str, Any], target: str | None) -> None:

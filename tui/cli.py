@@ -37,6 +37,7 @@ from tui.options import (
     output,
     places,
     precision,
+    reading,
     shared,
     switches,
 )
@@ -149,6 +150,7 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
 @number("--component", N_("The component that --derive works out term by term."))
 @of_a_lesson
 @compare
+@reading
 @precision
 @shared
 @general
@@ -172,7 +174,8 @@ def show(
     if derive:
         _write(derivation_lines(result, view, format), output)
         return
-    part = Part(options["layer"], options["head"], options["query"], options["attention"])
+    place = (options["layer"], options["head"], options["query"], options["attention"])
+    part = Part(*place, view.reading)
     width = _width() if output in (None, "-") else None
     compared = None if view.compare is None else compared_with(result, view.compare)
     _write(formatted(result, format, part, view.precision, width, compared), output)

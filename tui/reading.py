@@ -13,7 +13,7 @@ from tui.scene import READ_PANES
 
 if TYPE_CHECKING:
     from core.types import Tokens
-    from tui.scene import Scene, View
+    from tui.scene import Scene
     from tui.state import Explorer
 
 CAPS = (0.0, 0.05, 0.1, 0.2, 0.5)
@@ -84,13 +84,8 @@ def _selected(scene: Scene) -> range:
     return words[scene.query if name == "query" else scene.key]
 
 
-def reading_in_words(view: View) -> list[str]:
+def reading_in_words(reading: Reading) -> list[str]:
     """What is merged and dropped, as the status line and the table name it."""
-    reading = view.reading
-    if reading is None:
-        return []
-    if view.request.switches.normalizer == "none":
-        return [_("read as it is: scores do not sum to 1")]
     words = [_("words")] if reading.words else []
     if not reading.cuts:
         return words
@@ -99,5 +94,5 @@ def reading_in_words(view: View) -> list[str]:
     count = len(reading.keys)
     if count:
         which.append(counted("{n} key", "{n} keys", count).format(n=count))
-    said = _("{columns} at most {cap:g}") if reading.cap else _("{columns} dropped")
+    said = _("{columns} capped at {cap:g}") if reading.cap else _("{columns} dropped")
     return [*words, said.format(columns=" + ".join(which), cap=reading.cap)]

@@ -24,7 +24,7 @@ def test_without_arguments_the_view_is_the_default_one():
 
 
 def test_every_place_of_a_view_has_an_option():
-    assert set(options.PLACES) | {"request"} == set(View.__dataclass_fields__)
+    assert set(options.PLACES) | {"request", "reading"} == set(View.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_blocked_keys():
 
 def test_show_and_the_explorer_share_their_options():
     own = {"--help", "--format", "--output", "--derive", "--lesson"}
-    explorer = {"--pane", "--vector", "--zoom", "--stage", "--array", "--dim"}
+    explorer = {"--pane", "--vector", "--zoom", "--colours", "--stage", "--array", "--dim"}
     explorer |= {"--ascii", "--theme", "--version", "--help"}
     explorer |= {
         "--demo",

@@ -136,9 +136,11 @@ def _reading(view: View) -> list[str]:
     """How patterns are read, first of all: a number made 1 again is not the model's."""
     if view.reading is None:
         return []
+    if view.request.switches.normalizer == "none":
+        return [_("nothing merged or dropped: scores do not sum to 1")]
     from tui.reading import reading_in_words
 
-    return reading_in_words(view)
+    return reading_in_words(view.reading)
 
 
 def _rule_of(view: View) -> Mask:

@@ -115,7 +115,8 @@ def _sign(sign: str, cells: int) -> str:
 
 
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
-    line: Line = [(" " * shown.left, palette.base)]
+    scale = {"row": _("by row"), "log": _("log")}.get(scene.view.colours, "")
+    line: Line = [(pad(f" {scale}", shown.left), palette.dim)]
     at = scene.key
     for key in shown.keys:
         style = palette.selected if key == at else palette.dim
@@ -152,10 +153,10 @@ def _number(scene: Scene) -> str:
 def scale_in_words(scale: str, full: float) -> list[str]:
     """What the colours stand for; nothing where that is the weights themselves."""
     if scale == "row":
-        return [_("full colour: the row's largest")]
+        return [_("full colour: each row's largest")]
     if scale == "log":
         least = full / 10**DECADES
-        return [_("logarithmic colours {least:g} to {most:g}").format(least=least, most=full)]
+        return [_("colours from {least:g} to {most:g}").format(least=least, most=full)]
     return [] if full == 1 else [_("full colour {value:g}").format(value=full)]
 
 

@@ -108,17 +108,16 @@ class VectorsPane(Pane):
         self._table: Table | None = None
 
     def title(self, scene: Scene, palette: Palette) -> Line:
+        words = scene.query_words
+        several = words is not None and len(words[scene.query]) > 1
+        name = _("Average of {token}") if several else _("Vectors of {token}")
         return [
-            *around(_("Vectors of {token}"), label(scene.query_token), palette),
+            *around(name, label(scene.query_token), palette),
             (" · " + _("head {n}").format(n=scene.view.head), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []
-        words = scene.query_words
-        if words is not None and len(words[scene.query]) > 1:
-            count = len(words[scene.query])
-            facts.insert(0, _("average of {n} tokens").format(n=count))
         if scene.cuts:
             facts.insert(0, _("as computed: nothing dropped"))
         if scene.crosses:

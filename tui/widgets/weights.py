@@ -48,6 +48,8 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     if scene.signed:
         digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
     label_cells = label_column(scene.keys, width // 4)
+    if scene.cuts:
+        label_cells = max(label_cells, cell_len(_("removed")))
     before = digits + 1 if scene.before is not None and scene.read is None else 0
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:

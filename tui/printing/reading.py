@@ -1,0 +1,149 @@
+"""Patterns as they are read, printed: what was removed of each row stands beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.language import _
+from core.reading import Read, Reading
+from core.types import Attention, Trace
+from tui.labels import DROPPED, MASKED, weight
+from tui.printing.table import (
+    Names,
+    Part,
+    PatternRows,
+    TextRows,
+    folded,
+    token_names,
+    vector_lines,
+)
+from tui.reading import reading_in_words
+
+# In place of the columns of cells, where words are read.
+WORD_COLUMNS = "layer,head,query,query_word,key,key_word,read,removed"
+MORE_COLUMNS = "read,removed"
+
+
+def read_of(reading: Reading, attention: Attention, layer: int) -> Read:
+    """A layer of an attention as it is read."""
+    return Read(
+        reading,
+        attention.layers[layer].pattern,
+        attention.masks[layer],
+        attention.queries.tokens,
+        attention.keys.tokens,
+        own=attention.name != "decoder",
+    )
+
+
+def fact(reading: Reading) -> str:
+    """A line on how patterns are read, before all numbers."""
+    said = " · ".join(reading_in_words(reading))
+    if reading.cuts:
+        said += " · " + _("the rest of each row made 1 again")
+    return _("read: {reading}").format(reading=said)
+
+
+def row_of(read: Read, query: int) -> int:
+    """Where the token of a query is among what is read."""
+    words = read.query_words
+    return query if words is None else next(i for i, word in enumerate(words) if query in word)
+
+
+def query_name(read: Read, query: int) -> str:
+    """Number and label of the token of a query, or of its word."""
+    return token_names(read.queries).columns[row_of(read, query)]
+
+
+def matrix_lines(read: Read, head: int, precision: int, width: int | None) -> Iterator[str]:
+    """Queries down, keys across, and at the end of each row what was removed of it."""
+    weights, removed = read.matrix(head)
+    names = token_names(read.keys).columns
+    mask, gone = read.mask, np.zeros_like(read.mask)
+    if read.reading.cuts:
+        gone = mask & (read.dropped | ~weights.any(axis=-1, keepdims=True))
+        weights = np.column_stack([weights, removed])
+        mask, gone = (np.column_stack([a, np.full(len(a), b)]) for a, b in ((mask, 1), (gone, 0)))
+        names = [*names, _("removed")]
+    rows = PatternRows(weights, mask.astype(bool), names, precision, gone.astype(bool))
+    yield from folded(Names(names, token_names(read.queries).rows), rows, width)
+
+
+def query_lines(
+    read: Read, attention: Attention, layer: int, part: Part, precision: int, width: int | None
+) -> Iterator[str]:
+    """What one query attends to: keys down, heads across, what was removed; and what it gets."""
+    token = part.query or 0
+    query = row_of(read, token)
+    rows, allowed = read.row(query), read.mask[query]
+    heads = range(len(rows.weights)) if part.head is None else (part.head,)
+
+    def cell(head: int, key: int) -> str:
+        row = rows.weights[head]
+        gone = read.gone(row)
+        if not allowed[key]:
+            return MASKED
+        return DROPPED if gone is not None and gone[key] else weight(float(row[key]), precision)
+
+    columns = [_("head {n}").format(n=head) for head in heads]
+    names = token_names(read.keys).rows
+    cells = [[cell(head, key) for head in heads] for key in range(len(names))]
+    if read.reading.cuts:
+        names = [*names, _("removed")]
+        cells.append([weight(float(rows.removed[head]), precision) for head in heads])
+    yield from folded(Names(columns, names), TextRows(columns, cells), width)
+    yield ""
+    words = read.query_words
+    tokens = range(token, token + 1) if words is None else words[query]
+    name = "attn_out"
+    if len(tokens) > 1:
+        name = _("attn_out, average of {n} tokens").format(n=len(tokens))
+    out = attention.layers[layer].attn_out[tokens.start : tokens.stop].mean(axis=0)
+    yield from vector_lines(name, out, precision, width)
+
+
+def json_head(reading: Reading, trace: Trace) -> Iterator[tuple[str, Any]]:
+    """What was read, and the tokens of each word."""
+    yield (
+        "reading",
+        {
+            "words": reading.words,
+            "drop": reading.drop,
+            "keys": sorted(reading.keys),
+            "cap": reading.cap,
+        },
+    )
+    if not reading.words:
+        return
+    yield "words", _json_words(read_of(reading, trace.encoder, 0))
+    if trace.decoder is not None:
+        yield "target_words", _json_words(read_of(reading, trace.decoder, 0))
+
+
+def _json_words(read: Read) -> list[dict[str, Any]]:
+    return [
+        {"text": whole.text, "start": whole.start, "end": whole.end, "tokens": list(word)}
+        for whole, word in zip(read.queries, read.query_words or (), strict=True)
+    ]
+
+
+def json_rows(read: Read, head: int) -> Iterator[str]:
+    """The rows of a head as they are read, and what was removed of each."""
+    weights, removed = read.matrix(head)
+    yield '"read": ['
+    rows = weights.tolist()
+    for index, row in enumerate(rows):
+        yield repr(row) + ("," if index < len(rows) - 1 else "")
+    yield f'], "removed": {json.dumps(removed.tolist())}'
+
+
+def csv_rows(read: Read, head: int, query: int, cells: Sequence[str]) -> str:
+    """The lines of the cells of one row, with what is read of each and removed of the row."""
+    weights, removed = read.matrix(head)
+    share = repr(float(removed[query]))
+    pairs = zip(cells, weights[query].tolist(), strict=True)
+    return "\n".join(f"{cell},{value!r},{share}" for cell, value in pairs)
