@@ -266,7 +266,7 @@ async def test_colours_are_named(view, colours):
     from dataclasses import replace
 
     corner = {"matrix": "", "row": "by row", "log": "log"}[colours]
-    fact = {"matrix": "full colour 0.", "row": "full colour: each", "log": "colours from 0.00"}
+    fact = {"matrix": "“mil” → “king”", "row": "full colour: each", "log": "colours from 0.00"}
     async with open_app(replace(view, pane="matrix"), (80, 24)) as pilot:
         while view_of(pilot).colours != colours:
             await press(pilot, "C")
