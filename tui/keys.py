@@ -11,7 +11,7 @@ from textual.binding import Binding
 
 from core.language import N_
 from core.types import CheckpointModel
-from tui.scene import panes
+from tui.scene import READ_PANES, panes
 
 if TYPE_CHECKING:
     from tui.scene import View
@@ -82,9 +82,9 @@ LOOK = (
     Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
     Key("minus", "-", "step('precision',-1)", N_("fewer digits")),
     Key("W", "W", "read('words')", N_("words: merge their pieces, or not")),
-    Key("f", "f", "read('drop')", N_("drop columns: special tokens, the first key, none")),
+    Key("f", "f", "read('drop')", N_("drop special tokens, the first key, none")),
     Key("F", "F", "read('key')", N_("drop the selected key's column, or keep it")),
-    Key("L", "L", "read('cap')", N_("limit: cap those columns in place of dropping them")),
+    Key("L", "L", "read('cap')", N_("limit: cap them in place of dropping them")),
     Key("C", "C", "cycle('colours',1)", N_("colours by matrix, by row, logarithmic")),
     Key("greater_than_sign", ">", "lesson(1)", N_("next step of a lesson")),
     Key("less_than_sign", "<", "lesson(-1)", N_("step of a lesson before")),
@@ -173,6 +173,7 @@ _ALL = (
     Hint("z", N_("zoom"), "z"),
     Hint("f", N_("drop"), "f"),
     Hint("W", N_("words"), "W"),
+    Hint("C", N_("colours"), "C"),
     Hint("+-", N_("digits"), "plus"),
     Hint("x", N_("block"), "x"),
     Hint("u", N_("undo"), "u"),
@@ -186,7 +187,6 @@ MATRIX = (
     Hint("←→", N_("key"), "right"),
     Hint(", .", N_("head"), "full_stop"),
     Hint("z", N_("zoom"), "z"),
-    Hint("C", N_("colours"), "C"),
     *(hint for hint in _ALL if hint.key != "z"),
 )
 DERIVATION = (
@@ -293,6 +293,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
+    reads = (wide or view.pane in READ_PANES) and view.request.switches.normalizer != "none"
     return {
         "a": translates,
         "A": translates,
@@ -307,5 +308,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         "v": editable if in_numbers else wide or view.pane == "vectors",
         "delete": in_numbers and _typed_over(view),
         "z": wide or in_matrix,
+        "C": wide or view.pane == "matrix",
+        "f": reads,
+        "W": reads,
         "u": switched,
     }.get(key, True)

@@ -9,6 +9,7 @@ from rich.style import Style
 
 from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
+from core.names import SCALES
 from core.text import label
 from tui.labels import DROPPED, pad, short_signed, short_weight, signed, weight, weight_cells
 from tui.scene import Scene
@@ -68,7 +69,9 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
             ),
         ]
         values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
-        parts = shades(pattern[query], full, view.colours)[keys].tolist()
+        parts = [value / full for value in values]
+        if view.colours != SCALES[0]:
+            parts = shades(pattern[query], full, view.colours)[keys].tolist()
         gone = scene.gone(pattern[query])
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
@@ -100,7 +103,7 @@ def _append(line: Line, text: str, style: Style) -> None:
 
 def _cell(scene: Scene, value: float, part: float, cells: int) -> str:
     if cells < _DIGITS_FROM:
-        return column(part) * cells
+        return column(abs(part)) * cells
     digits = min(scene.view.precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
     if scene.signed:
         text = short_signed(value, digits, cells - 1)
@@ -116,7 +119,7 @@ def _sign(sign: str, cells: int) -> str:
 
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     scale = {"row": _("by row"), "log": _("log")}.get(scene.view.colours, "")
-    line: Line = [(pad(f" {scale}", shown.left), palette.dim)]
+    line: Line = [(pad(f" {scale}", shown.left), palette.dim if scale else palette.base)]
     at = scene.key
     for key in shown.keys:
         style = palette.selected if key == at else palette.dim
