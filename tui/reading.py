@@ -89,7 +89,7 @@ def reading_in_words(reading: Reading) -> list[str]:
     words = [_("words")] if reading.words else []
     if not reading.cuts:
         return words
-    chosen = {"specials": _("special tokens"), "first": _("first key")}
+    chosen = {"specials": _("specials"), "first": _("first key")}
     which = [chosen[reading.drop]] if reading.drop is not None else []
     count = len(reading.keys)
     if count:

@@ -62,7 +62,7 @@ async def test_special_tokens_are_dropped_and_it_is_said_first(view):
     async with open_app(view) as pilot:
         await press(pilot, "f")
         assert view_of(pilot).reading == Reading(drop="specials")
-        assert status(pilot).startswith("special tokens dropped · layer 0")
+        assert status(pilot).startswith("specials dropped · layer 0")
         rows = cut_columns(pattern_of(pilot)[1], [0, 6])
         lines = screen_lines(pilot.app)
         x, y = find(pilot, "hello", "#pane-weights")
@@ -107,7 +107,7 @@ async def test_one_column_more_and_one_less(view):
     async with open_app(view) as pilot:
         await press(pilot, "f", "F")
         assert view_of(pilot).reading == Reading(drop="specials", keys=frozenset({3}))
-        assert status(pilot).startswith("special tokens + 1 key dropped")
+        assert status(pilot).startswith("specials + 1 key dropped")
         await press(pilot, "3", "home", "left", "left", "left", "F")  # [CLS] comes back
         assert view_of(pilot).reading == Reading(keys=frozenset({3, 6}))
         await press(pilot, "1", "F")  # in the list it is the token under the cursor
@@ -120,7 +120,7 @@ async def test_columns_are_capped(view):
         assert says(pilot, "first choose the columns to cap")
         await press(pilot, "f", "L", "L")
         assert view_of(pilot).reading == Reading(drop="specials", cap=0.1)
-        assert status(pilot).startswith("special tokens capped at 0.1")
+        assert status(pilot).startswith("specials capped at 0.1")
         rows = cut_columns(pattern_of(pilot)[1], [0, 6], 0.1)
         x, y = find(pilot, "[CLS]", "#pane-weights")
         assert screen_lines(pilot.app)[y][x:].split()[2] == f"{rows.weights[2, 0]:.3f}"
@@ -224,7 +224,7 @@ async def test_scores_are_read_as_they_are(view):
         assert says(pilot, "without a normalizer weights do not sum to 1")
         assert view_of(pilot).reading == Reading(drop="specials")
         await press(pilot, "n")
-        assert status(pilot).startswith("special tokens dropped")
+        assert status(pilot).startswith("specials dropped")
 
 
 async def test_columns_follow_their_tokens(view):

@@ -168,7 +168,7 @@ class TokensPane(Pane):
     _lists = (0, 0)  # rows of the queries and of the keys, where there are two lists
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        name = _("Tokens")
+        name = _("Tokens") if scene.query_words is None else _("Words")
         if scene.trace.decoder is not None and not scene.crosses:
             name = _("Source") if scene.view.attention == "encoder" else _("Target")
         return [(name, palette.strong), (self._columns, palette.dim)]

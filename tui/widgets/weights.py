@@ -54,7 +54,8 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:
         room, before = room + before, 0
-    for small in (max(6, cell_len(_head(heads - 1))), *_NARROW):
+    narrow = _NARROW[:-1] if scene.cuts else _NARROW  # what is removed needs three
+    for small in (max(6, cell_len(_head(heads - 1))), *narrow):
         others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
         if others == heads - 1:
             break
@@ -113,7 +114,7 @@ def weight_lines(
     if not scene.signed:
         bits = entropy_bits(rows).tolist()
         small = [f"{value:.2f}" if cols.small >= 4 else "" for value in bits]
-        number = f"{bits[chosen]:.{view.precision}f}"
+        number = f"{bits[chosen]:.{view.precision}f}" if rows[chosen].any() else DROPPED
         lines.append(_facts(cols, _("bits"), small, number, chosen, palette))
     if scene.read is not None and scene.cuts:
         removed = scene.read.row(scene.query).removed[heads].tolist()
@@ -172,11 +173,8 @@ def _header(cols: Columns, head: int, palette: Palette) -> Line:
 
 
 def _share(value: float, cells: int) -> str:
-    """A number from 0 to 1 in a narrow column, as far as it fits."""
-    text = f"{value:.2f}"
-    if cells < 3:
-        return ""
-    return text if cells > 3 else short_weight(round(value, 2), 2)[:3]
+    """A number from 0 to 1 in a column of three cells or more."""
+    return f"{value:.2f}" if cells > 3 else short_weight(round(value, 2), 2)[:3]
 
 
 def _facts(
@@ -210,6 +208,8 @@ class WeightsPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=full_bar(scene))]
+        if scene.cuts and not scene.row[scene.view.head].any():
+            facts.insert(0, _("all dropped"))
         shown = self.size.height - 4 - scene.cuts
         if shown < len(scene.keys):
             last = min(self.top + shown, len(scene.keys)) - 1
