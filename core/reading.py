@@ -123,18 +123,17 @@ def cut_columns(weights: Array, chosen: Sequence[int], cap: float = 0.0) -> Rows
     """
     cut = np.array(weights, dtype=np.float64)
     columns = list(chosen)
-    kept = np.minimum(cut[..., columns], cap)
-    removed: Array = (cut[..., columns] - kept).sum(axis=-1)
-    cut[..., columns] = kept
-    others = np.ones(cut.shape[-1], dtype=bool)
-    others[columns] = False
-    rest = cut[..., others].sum(axis=-1)
+    whole = cut[..., columns]
+    kept = np.minimum(whole, cap)
+    removed: Array = (whole - kept).sum(axis=-1)
+    cut[..., columns] = 0
+    rest = cut.sum(axis=-1)
     alone = rest == 0
+    cut *= (1 + np.divide(removed, rest, where=~alone, out=np.zeros_like(rest)))[..., None]
     if cap:
-        cut[alone] = weights[alone]
+        kept[alone] = whole[alone]
         removed[alone] = 0
-    factor = 1 + np.divide(removed, rest, where=~alone, out=np.zeros_like(rest))
-    cut[..., others] *= factor[..., None]
+    cut[..., columns] = kept
     return Rows(cut, removed)
 
 
