@@ -191,7 +191,7 @@ async def test_every_view(name, size, chinese):
         ("long", ["6", "enter"]),
         ("weights", ["L"]),
         ("identity", ["W"]),
-        ("no target", ["escape", "a", "a", "F"]),
+        ("decoder weights", ["F"]),
     ],
     ids=str,
 )
