@@ -276,6 +276,24 @@ def test_words_have_no_white_space_around_them(saved):
     assert shown(tokens) == ["see", "the", "cat"]
 
 
+def test_a_word_may_be_attended_where_any_of_its_tokens_may():
+    parts = [("ab", 0, 2), ("c", 2, 3), ("d", 4, 5), ("ef", 6, 8), ("g", 8, 9)]
+    tokens = Tokens("abc d efg", tuple(Token(t, t, 0, a, b) for t, a, b in parts), 5)
+    mask = np.tril(np.ones((5, 5), dtype=bool), -1)  # a token does not attend to itself
+    mask[:, 2] = False
+    read = Read(
+        Reading(words=True), softmaxed(1, 5, mask | np.eye(5, dtype=bool)), mask, tokens, tokens
+    )
+    words = (range(2), range(2, 3), range(3, 5))
+    assert read.query_words == words
+    expected = [[mask[np.ix_(asks, keys)].any() for keys in words] for asks in words]
+    assert (
+        read.mask.tolist()
+        == expected
+        == [[True, False, False], [True, False, False], [True, False, True]]
+    )
+
+
 def test_read_without_a_cut_is_the_pattern():
     tokens = Tokens("a b", tuple(Token(c, c, 0, i, i + 1) for c, i in (("a", 0), ("b", 2))), 2)
     pattern = softmaxed(1, 2, np.ones((2, 2), dtype=bool))

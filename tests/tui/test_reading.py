@@ -248,6 +248,17 @@ async def test_the_decoders_keys_are_not_the_texts():
         assert explorer_of(pilot.app)._pane("weights").scene.read.columns == [0]
 
 
+def test_single_keys_are_those_of_the_text():
+    view = View(Request("a b", target="c d"), reading=Reading(keys=frozenset({1})))
+    state = Explorer(view)
+    state.run(view.request)
+    columns = {}
+    for name in ("encoder", "decoder", "cross"):
+        state.select(attention=name)
+        columns[name] = state.as_read(state.scene).read.columns
+    assert columns == {"encoder": [1], "decoder": [], "cross": [1]}
+
+
 async def test_cross_attention_in_words(tokenizer):
     request = Request(TEXT, tokenizer, target="milking a")
     async with open_app(View(request, attention="cross", query=1, key=2)) as pilot:
