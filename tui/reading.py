@@ -14,29 +14,26 @@ from tui.scene import READ_PANES
 if TYPE_CHECKING:
     from core.types import Tokens
     from tui.scene import Scene
-    from tui.state import Explorer
 
 CAPS = (0.0, 0.05, 0.1, 0.2, 0.5)
 
 
-def with_words(reading: Reading | None) -> Reading | None:
+def with_words(reading: Reading) -> Reading | None:
     """Words instead of tokens, or tokens again."""
-    reading = reading or Reading()
     return replace(reading, words=not reading.words).or_none()
 
 
-def next_drop(reading: Reading | None, keys: Tokens) -> Reading | None:
+def next_drop(reading: Reading, keys: Tokens) -> Reading | None:
     """Special tokens if there are any, the first key, nothing; single columns go with each."""
-    reading = reading or Reading()
     special = any(token.special for token in keys)
     rounds = (None, *(drop for drop in DROPS if special or drop != "specials"))
     place = rounds.index(reading.drop) + 1 if reading.drop in rounds else 1
     return replace(reading, drop=rounds[place % len(rounds)], keys=frozenset()).or_none()
 
 
-def toggled(reading: Reading | None, keys: Tokens, chosen: Iterable[int]) -> Reading | None:
+def toggled(reading: Reading, keys: Tokens, chosen: Iterable[int]) -> Reading | None:
     """Drop some keys, or keep them all if one of them is dropped; the others stay as they are."""
-    reading, those = reading or Reading(), frozenset(chosen)
+    those = frozenset(chosen)
     now = frozenset(columns(reading, keys))
     if not now & those:
         return replace(reading, keys=reading.keys | those)
@@ -48,30 +45,28 @@ def next_cap(reading: Reading) -> Reading:
     return replace(reading, cap=next((cap for cap in CAPS if cap > reading.cap), CAPS[0]))
 
 
-def read_anew(state: Explorer, change: str) -> str:
-    """Change how patterns are read; gives a sentence where that cannot be done.
-
-    `change` is ``words``, ``drop``, ``key`` or ``cap``.
-    """
-    scene, reading = state.scene, state.view.reading
-    if scene is None:
-        return ""
+def refused(scene: Scene, change: str) -> str:
+    """Why how patterns are read cannot be changed so, in a sentence; empty where it can."""
     if scene.signed:
         return _("without a normalizer weights do not sum to 1, so none are dropped or merged")
-    if change == "words":
-        reading = with_words(reading)
-    elif change == "drop":
-        reading = next_drop(reading, scene.keys)
-    elif change == "cap":
-        if reading is None or not reading.cuts:
-            return _("first choose the columns to cap: f drops special tokens or the first key")
-        reading = next_cap(reading)
-    elif scene.view.attention == "decoder":
+    if change == "cap" and not scene.cuts:
+        return _("first choose the columns to cap: f drops special tokens or the first key")
+    if change == "key" and scene.view.attention == "decoder":
         return _("single keys are dropped in the encoder and in cross; f drops the first here too")
-    else:
-        reading = toggled(reading, scene.keys, _selected(state.as_read(scene)))
-    state.select(reading=reading)
     return ""
+
+
+def changed(scene: Scene, change: str) -> Reading | None:
+    """How patterns are read after a change, one of ``words``, ``drop``, ``key`` and ``cap``.
+
+    The scene is the one that is read.
+    """
+    reading, keys = scene.view.reading or Reading(), scene.plain.keys
+    if change == "words":
+        return with_words(reading)
+    if change == "drop":
+        return next_drop(reading, keys)
+    return toggled(reading, keys, _selected(scene)) if change == "key" else next_cap(reading)
 
 
 def _selected(scene: Scene) -> range:

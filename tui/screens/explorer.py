@@ -303,12 +303,16 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
 
     def action_read(self, change: str) -> None:
         """Read patterns another way: nothing is computed anew."""
-        from tui.reading import read_anew  # most sessions read them as they are
+        from tui.reading import changed, refused  # most sessions read them as they are
 
-        refused = read_anew(self.state, change)
-        if refused:
-            self.warn(refused)
-        self._publish()
+        if self.scene is None:
+            return
+        scene = self.state.as_read(self.scene)
+        sentence = refused(scene, change)
+        if sentence:
+            self.warn(sentence)
+        else:
+            self.select(reading=changed(scene, change))
 
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))
