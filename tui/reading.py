@@ -79,14 +79,17 @@ def _selected(scene: Scene) -> range:
     return words[scene.query if name == "query" else scene.key]
 
 
-def reading_in_words(reading: Reading) -> list[str]:
-    """What is merged and dropped, as the status line and the table name it."""
+def reading_in_words(reading: Reading, own: bool = True) -> list[str]:
+    """What is merged and dropped, as the status line and the table name it.
+
+    `own` says whether the keys are the tokens that `Reading.keys` counts.
+    """
     words = [_("words")] if reading.words else []
-    if not reading.cuts:
+    count = len(reading.keys) if own else 0
+    if reading.drop is None and not count:
         return words
     chosen = {"specials": _("specials"), "first": _("first key")}
     which = [chosen[reading.drop]] if reading.drop is not None else []
-    count = len(reading.keys)
     if count:
         which.append(counted("{n} key", "{n} keys", count).format(n=count))
     said = _("{columns} capped at {cap:g}") if reading.cap else _("{columns} dropped")

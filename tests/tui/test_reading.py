@@ -259,6 +259,14 @@ def test_single_keys_are_those_of_the_text():
     assert columns == {"encoder": [1], "decoder": [], "cross": [1]}
 
 
+async def test_a_key_of_the_text_is_not_said_to_be_dropped_in_the_decoder():
+    view = View(Request("a b", target="c d"), reading=Reading(keys=frozenset({1})))
+    async with open_app(view) as pilot:
+        assert status(pilot).startswith("1 key dropped · encoder")
+        await press(pilot, "a")
+        assert status(pilot).startswith("decoder")
+
+
 async def test_cross_attention_in_words(tokenizer):
     request = Request(TEXT, tokenizer, target="milking a")
     async with open_app(View(request, attention="cross", query=1, key=2)) as pilot:

@@ -140,7 +140,7 @@ def _reading(view: View) -> list[str]:
         return [_("nothing merged or dropped: scores do not sum to 1")]
     from tui.reading import reading_in_words
 
-    return reading_in_words(view.reading)
+    return reading_in_words(view.reading, own=view.attention != "decoder")
 
 
 def _rule_of(view: View) -> Mask:
