@@ -15,7 +15,7 @@ import numpy as np
 from core.errors import SettingError
 from core.language import _
 from core.tokenization import word_spans
-from core.types import Array, BoolArray, Token, Tokens
+from core.types import Array, Attention, BoolArray, Token, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,3 +318,15 @@ class Read:
         rows = Rows(sum_keys(rows.weights, self.key_words), rows.removed)
         words = self.query_words if tokens is None else (range(len(tokens)),)
         return average_queries(rows, words)
+
+
+def read_layer(reading: Reading, attention: Attention, layer: int) -> Read:
+    """A layer of an attention as it is read; a decoder's own keys are not the text's."""
+    return Read(
+        reading,
+        attention.layers[layer].pattern,
+        attention.masks[layer],
+        attention.queries.tokens,
+        attention.keys.tokens,
+        own=attention.name != "decoder",
+    )

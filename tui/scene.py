@@ -134,6 +134,8 @@ class Scene:
         With the other text, or why there is none.
     read : Read, optional
         The selected layer as it is read, for the panes that show it so.
+    read_before : Read, optional
+        The same of `before`, where that has rows that sum to 1.
     """
 
     view: View
@@ -141,6 +143,7 @@ class Scene:
     before: Trace | None = None
     compared: Comparison | AttnError | None = None
     read: Read | None = None
+    read_before: Read | None = None
 
     @property
     def attention(self) -> Attention:
@@ -203,7 +206,7 @@ class Scene:
     @property
     def plain(self) -> Scene:
         """The same, as it was computed."""
-        return self if self.read is None else replace(self, read=None)
+        return self if self.read is None else replace(self, read=None, read_before=None)
 
     @property
     def cuts(self) -> bool:

@@ -54,7 +54,7 @@ class Explorer:
         # The last that were good, to follow the selection.
         self._tokens: Tokens | None = None
         self._target: Tokens | None = None
-        self._read: tuple[tuple[object, ...], Read] | None = None
+        self._read: tuple[tuple[object, ...], list[Read]] | None = None
 
     @property
     def scene(self) -> Scene | None:
@@ -68,20 +68,16 @@ class Explorer:
         if view.reading is None or scene.signed:  # scores have no sum that could be 1 again
             self._read = None  # which keeps a pattern alive
             return scene
-        from core.reading import Read  # most sessions read patterns as they are
+        from core.reading import read_layer  # most sessions read patterns as they are
 
-        key = (scene.attention, view.layer, view.reading)
+        shown = [scene.attention]
+        if scene.before is not None and scene.before.request.switches.normalizer != "none":
+            shown.append(scene.before.attentions[view.attention])
+        key = (view.reading, view.layer, *shown)
         if self._read is None or self._read[0] != key:
-            made = Read(
-                view.reading,
-                scene.layer.pattern,
-                scene.mask,
-                scene.queries,
-                scene.keys,
-                own=view.attention != "decoder",
-            )
-            self._read = key, made
-        return replace(scene, read=self._read[1])
+            self._read = key, [read_layer(view.reading, each, view.layer) for each in shown]
+        read, before = (*self._read[1], None)[:2]
+        return replace(scene, read=read, read_before=before)
 
     # The way of a change: prepare (tokens), is it quick?, answer, accept or refuse.
 

@@ -215,6 +215,21 @@ async def test_what_is_computed_stays_as_it_is_and_says_so(view):
         assert scene.keys is plain.tokens
 
 
+async def test_the_row_before_a_switch_is_read_too(view):
+    async with open_app(view) as pilot:
+        before = cut_columns(pattern_of(pilot)[1], [0, 6])
+        await press(pilot, "f", "s")
+        lines = screen_lines(pilot.app)
+        x, y = find(pilot, "  hello", "#pane-weights")
+        numbers = [word for word in lines[y][x : x + 40].split() if word[0].isdigit()]
+        now = cut_columns(pattern_of(pilot)[1], [0, 6])
+        assert numbers == [f"{each.weights[2, 1]:.3f}" for each in (before, now)]
+        assert lines[y - 1][x : x + 40].split()[1:] == ["×", "×"]
+        assert says(pilot, "before")
+        await press(pilot, "n", "n", "n")  # before it there was no normalizer
+        assert not says(pilot, " before ")
+
+
 async def test_scores_are_read_as_they_are(view):
     async with open_app(view) as pilot:
         await press(pilot, "f", "n", "n")

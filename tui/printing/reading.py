@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.language import _
-from core.reading import Read, Reading
+from core.reading import Read, Reading, read_layer
 from core.types import Attention, Trace
 from tui.labels import DROPPED, MASKED, weight
 from tui.printing.table import (
@@ -26,18 +26,6 @@ from tui.reading import reading_in_words
 # In place of the columns of cells, where words are read.
 WORD_COLUMNS = "layer,head,query,query_word,key,key_word,read,removed"
 MORE_COLUMNS = "read,removed"
-
-
-def read_of(reading: Reading, attention: Attention, layer: int) -> Read:
-    """A layer of an attention as it is read."""
-    return Read(
-        reading,
-        attention.layers[layer].pattern,
-        attention.masks[layer],
-        attention.queries.tokens,
-        attention.keys.tokens,
-        own=attention.name != "decoder",
-    )
 
 
 def fact(reading: Reading) -> str:
@@ -119,9 +107,9 @@ def json_head(reading: Reading, trace: Trace) -> Iterator[tuple[str, Any]]:
     )
     if not reading.words:
         return
-    yield "words", _json_words(read_of(reading, trace.encoder, 0))
+    yield "words", _json_words(read_layer(reading, trace.encoder, 0))
     if trace.decoder is not None:
-        yield "target_words", _json_words(read_of(reading, trace.decoder, 0))
+        yield "target_words", _json_words(read_layer(reading, trace.decoder, 0))
 
 
 def _json_words(read: Read) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from core.comparison import Comparison
 from core.errors import AttnError
 from core.language import N_, _
-from core.reading import Reading
+from core.reading import Reading, read_layer
 from core.text import is_unseen, label
 from core.types import (
     Array,
@@ -40,7 +40,6 @@ from tui.printing.reading import (
     csv_rows,
     json_head,
     json_rows,
-    read_of,
     row_of,
 )
 from tui.printing.table import Part, table_lines
@@ -144,7 +143,7 @@ def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
     columns = WORD_COLUMNS if reading.words else f"{COLUMNS},{MORE_COLUMNS}"
     yield f"attention,{columns}" if several else columns
     for attention, layer in part.layers(trace):
-        read, place = read_of(reading, attention, layer), f"{layer}"
+        read, place = read_layer(reading, attention, layer), f"{layer}"
         asking, answering = (
             [f"{index},{_csv_cell(label(token))}" for index, token in enumerate(side)]
             for side in (read.queries, read.keys)
@@ -327,7 +326,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
         name = f'"mask": "{attention.rules[layer].name}", '
     read = None
     if part.reading is not None:
-        read = read_of(part.reading, attention, layer)
+        read = read_layer(part.reading, attention, layer)
         name += f'"columns": {_json(read.columns)}, '
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)

@@ -94,9 +94,10 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
         names = Names(keys.columns, queries.rows)
         read = None
         if part.reading is not None:
-            from tui.printing.reading import matrix_lines, read_of
+            from core.reading import read_layer
+            from tui.printing.reading import matrix_lines
 
-            read = read_of(part.reading, attention, layer)
+            read = read_layer(part.reading, attention, layer)
         for head in part.heads(trace):
             yield ""
             said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
@@ -311,9 +312,10 @@ def _query_table(
     masked = "" if allowed.any() else f" · {_(NOTHING)}"
     said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
     if part.reading is not None:
-        from tui.printing.reading import query_lines, query_name, read_of
+        from core.reading import read_layer
+        from tui.printing.reading import query_lines, query_name
 
-        read = read_of(part.reading, attention, layer)
+        read = read_layer(part.reading, attention, layer)
         asks = query_name(read, query)
         yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
         yield from query_lines(read, attention, layer, part, precision, width)

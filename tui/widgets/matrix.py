@@ -72,7 +72,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         parts = [value / full for value in values]
         if view.colours != SCALES[0]:
             parts = shades(pattern[query], full, view.colours)[keys].tolist()
-        gone = scene.gone(pattern[query])
+        gone = scene.gone(pattern[query]) if shown.aside else None
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
             if not keep:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
@@ -15,6 +15,9 @@ from tui.scene import Scene
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, around, window
+
+if TYPE_CHECKING:
+    from core.reading import Read
 
 _WIDE_BAR = range(12, 41)  # cells, from tolerable to enough
 _NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
@@ -50,7 +53,9 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     label_cells = label_column(scene.keys, width // 4)
     if scene.cuts:
         label_cells = max(label_cells, cell_len(_("removed")))
-    before = digits + 1 if scene.before is not None and scene.read is None else 0
+    before = digits + 1 if scene.before is not None else 0
+    if scene.read is not None and scene.read_before is None:
+        before = 0
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:
         room, before = room + before, 0
@@ -128,6 +133,8 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     """The weight of the selected head before the last switch, with a gap."""
     if scene.before is None or not cols.before:
         return ""
+    if scene.read_before is not None:
+        return f"{pad(_read_before(scene, scene.read_before, key), cols.before - 1, '>')} "
     view, old = scene.view, scene.before.attentions[scene.view.attention]
     if not old.masks[view.layer][view.query, key]:
         return f"{MASKED:>{cols.before - 1}} "
@@ -135,6 +142,15 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     signed_before = scene.before.request.switches.normalizer == "none"
     text = signed(value, view.precision) if signed_before else weight(value, view.precision)
     return f"{pad(text, cols.before - 1, '>')} "
+
+
+def _read_before(scene: Scene, before: Read, key: int) -> str:
+    """The weight before the last switch, as it is read."""
+    row = before.row(scene.query).weights[scene.view.head]
+    gone = before.gone(row)
+    if not before.mask[scene.query, key]:
+        return MASKED
+    return DROPPED if gone is not None and gone[key] else weight(row[key], scene.view.precision)
 
 
 def _bar(fraction: float, cells: int, has_sign: bool) -> str:
