@@ -21,6 +21,7 @@ _HOMES = {
     "Mask": "core.types",
     "Model": "core.checkpoints.model",
     "ModelSpec": "core.types",
+    "Reading": "core.reading",
     "Request": "core.types",
     "Switches": "core.types",
     "Token": "core.types",
@@ -29,6 +30,7 @@ _HOMES = {
     "Wish": "core.learning_types",
     "label": "core.text",
     "open_model": "core.checkpoints.model",
+    "read_layer": "core.reading",
     "run": "core.runner",
 }
 
