@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from core.language import _
-from core.reading import Read, Reading, read_layer
-from core.types import Attention, Trace
+from core.reading import Read, Reading, merged, words_of
+from core.types import Attention, Tokens, Trace
 from tui.labels import DROPPED, MASKED, weight
 from tui.printing.table import (
     Names,
@@ -107,15 +107,16 @@ def json_head(reading: Reading, trace: Trace) -> Iterator[tuple[str, Any]]:
     )
     if not reading.words:
         return
-    yield "words", _json_words(read_layer(reading, trace.encoder, 0))
-    if trace.decoder is not None:
-        yield "target_words", _json_words(read_layer(reading, trace.decoder, 0))
+    yield "words", _json_words(trace.tokens)
+    if trace.target_tokens is not None:
+        yield "target_words", _json_words(trace.target_tokens)
 
 
-def _json_words(read: Read) -> list[dict[str, Any]]:
+def _json_words(tokens: Tokens) -> list[dict[str, Any]]:
+    words = words_of(tokens)
     return [
         {"text": whole.text, "start": whole.start, "end": whole.end, "tokens": list(word)}
-        for whole, word in zip(read.queries, read.query_words or (), strict=True)
+        for whole, word in zip(merged(tokens, words), words, strict=True)
     ]
 
 
