@@ -23,13 +23,13 @@ from tui.choices import (
     ZOOMS,
 )
 from tui.model_option import model_at
+from tui.reading_option import READING, reading_of
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
-from tui.values import DROP_FORMS, MASK_FORMS, decimal, drops, edits, keys, mask_parts, whole, wish
+from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
     from core.learning_types import Learning
-    from core.reading import Reading
     from core.types import AnyModel
     from tui.scene import View
 
@@ -191,28 +191,6 @@ def attention(text: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-READING = (
-    option(
-        "--words",
-        "merge",  # the text itself is "words"
-        is_flag=True,
-        help=N_("Merge the tokens of each word: keys summed, queries averaged."),
-    ),
-    option(
-        "--drop",
-        type=drops,
-        metavar=DROP_FORMS,
-        help=N_(
-            "Columns to drop, the rows made 1 again: of special tokens, the first key, or keys."
-        ),
-    ),
-    option(
-        "--cap",
-        type=decimal,
-        metavar="X",
-        help=N_("Cap the columns of --drop at this weight in place of dropping them."),
-    ),
-)
 _PLACES = (
     number("--layer", N_("Layer to look at."), 0),
     number("--head", N_("Head to look at."), 0),
@@ -372,18 +350,6 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
             _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
         )
     return found
-
-
-def reading_of(options: dict[str, Any]) -> Reading | None:
-    """How patterns are to be read; None as they are."""
-    words, cap = options.get("merge") or False, options.get("cap") or 0.0
-    drop, dropped = options.get("drop") or (None, frozenset())
-    if not (words or cap or drop or dropped):
-        return None
-
-    from core.reading import Reading
-
-    return Reading(words, drop, dropped, cap)
 
 
 def reading(command: Decorated) -> Decorated:

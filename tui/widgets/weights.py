@@ -119,7 +119,11 @@ def weight_lines(
     if not scene.signed:
         bits = entropy_bits(rows).tolist()
         small = [f"{value:.2f}" if cols.small >= 4 else "" for value in bits]
-        number = f"{bits[chosen]:.{view.precision}f}" if rows[chosen].any() else DROPPED
+        number = f"{bits[chosen]:.{view.precision}f}"
+        if scene.cuts:  # where nothing is left there is nothing to be spread
+            left = [bool(row.any()) for row in rows]
+            small = [text if some else DROPPED for text, some in zip(small, left, strict=True)]
+            number = number if left[chosen] else DROPPED
         lines.append(_facts(cols, _("bits"), small, number, chosen, palette))
     if scene.read is not None and scene.cuts:
         removed = scene.read.row(scene.query).removed[heads].tolist()
