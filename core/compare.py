@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.comparison import Comparison, align, ranked, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
 from core.language import _
-from core.runner import BUDGET_BYTES, needed_bytes, tokenizer_of, trace
+from core.runner import budget_bytes, needed_bytes, tokenizer_of, trace
 from core.types import GivenModel, Request, Tokens, Trace
 
 
@@ -62,10 +62,11 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
         message = _("the text to compare with is refused: {reason}").format(reason=error.message)
         raise TextError(message, error.hint) from error
     needed = sum(needed_bytes(request.model, len(each)) for each in (tokens, other))
-    if needed > BUDGET_BYTES:
+    budget = budget_bytes(request.model)
+    if needed > budget:
         raise BudgetError(
-            _("the two texts together need {needed} GiB of the 1 GiB budget").format(
-                needed=f"{needed / 2**30:,.1f}"
+            _("the two texts together need {needed} GiB of the {budget} GiB budget").format(
+                needed=f"{needed / 2**30:,.1f}", budget=budget // 2**30
             ),
             _("use shorter texts or a smaller model"),
         )

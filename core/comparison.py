@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from core.progress import COMPARING, step
 from core.types import Array, Tokens, Trace
 
 # A token of both texts is (i, j), one of the first text only (i, None), of the other (None, j).
@@ -136,13 +137,12 @@ def row_changes(one: Trace, other: Trace, alignment: Alignment) -> Array:
     """`row_change` of every query that both texts have, in every head: [layer, head, shared]."""
     pairs = shared_pairs(alignment)
     mine, theirs = [i for i, _j in pairs], [j for _i, j in pairs]
-    layers = [
-        [  # a head at a time: the rows of all heads would be as large as the trace
-            row_change(a[mine], b[theirs], alignment)
-            for a, b in zip(first.pattern, second.pattern, strict=True)
-        ]
-        for first, second in zip(one.layers, other.layers, strict=True)
-    ]
+    layers = []
+    for index, (first, second) in enumerate(zip(one.layers, other.layers, strict=True)):
+        step(COMPARING, index, len(one.layers))
+        heads = zip(first.pattern, second.pattern, strict=True)
+        # A head at a time: the rows of all heads would be as large as the trace.
+        layers.append([row_change(a[mine], b[theirs], alignment) for a, b in heads])
     changes = np.array(layers)
     changes.setflags(write=False)
     return changes

@@ -22,6 +22,7 @@ from core.errors import BudgetError, SettingError
 from core.language import _
 from core.learning_types import History, Learning
 from core.names import MAX_STEPS
+from core.progress import LEARNING, step
 from core.types import Array, BoolArray, LayerWeights, Request, Switches
 from core.wishes import wished_rows
 
@@ -148,6 +149,7 @@ def _advanced(task: Task, state: Descent, rate: float, steps: int) -> Descent:
     w_q, w_k, slope = state.w_q, state.w_k, state.slope
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is said in words
         while len(losses) <= steps:
+            step(LEARNING, len(losses) - 1, steps)
             w_q, w_k = w_q - rate * slope.w_q, w_k - rate * slope.w_k
             slope = gradients(task, w_q, w_k)
             if not slope.loss <= most:  # NaN is not below anything

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import Lock, Thread
+from typing import TypeAlias
 
 import numpy as np
+
+Task: TypeAlias = Callable[[slice], None]
 
 _MOST = 4  # a host may have many people on it
 _WORTH = 2**21  # multiplications below which handing over costs more than it saves
 
 
-def each(task: Callable[[slice], None], count: int, work: int) -> None:
+def each(task: Task, count: int, work: int) -> None:
     """Call `task` with slices that together cover ``range(count)``, at once if it is worth it.
 
     Parameters
@@ -29,12 +32,21 @@ def each(task: Callable[[slice], None], count: int, work: int) -> None:
     if workers < 2:
         task(slice(0, count))
         return
-    edges = [count * index // workers for index in range(workers + 1)]
-    slices = [slice(*pair) for pair in pairwise(edges)]
-    rest = [_pool().submit(_quietly, task, piece) for piece in slices[1:]]
-    _quietly(task, slices[0])
-    for future in rest:
-        future.result()
+    if not _free.acquire(blocking=False):  # another thread shares out its own
+        task(slice(0, count))
+        return
+    try:
+        edges = [count * index // workers for index in range(workers + 1)]
+        own, *others = [slice(*pair) for pair in pairwise(edges)]
+        helpers = _helpers()[: len(others)]
+        for helper, piece in zip(helpers, others, strict=True):
+            helper.start(task, piece)
+        error = _attempt(task, own)
+        errors = [error, *(helper.finish() for helper in helpers)]
+    finally:
+        _free.release()
+    for error in filter(None, errors):
+        raise error
 
 
 @cache
@@ -47,11 +59,43 @@ def threads() -> int:
     return min(_MOST, len(os.sched_getaffinity(0)))
 
 
+class _Helper:
+    """A thread that does one task after the other; handing over takes two locks and no queue."""
+
+    def __init__(self) -> None:
+        self._given, self._done = Lock(), Lock()
+        self._given.acquire()
+        self._done.acquire()
+        Thread(target=self._work, name="numbers", daemon=True).start()
+
+    def start(self, task: Task, piece: slice) -> None:
+        self._job = task, piece
+        self._given.release()
+
+    def finish(self) -> BaseException | None:
+        self._done.acquire()
+        return self._error
+
+    def _work(self) -> None:
+        while True:
+            self._given.acquire()
+            self._error = _attempt(*self._job)
+            del self._job  # it holds arrays
+            self._done.release()
+
+
+_free = Lock()  # whether the helpers are
+
+
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads() - 1, thread_name_prefix="numbers")
+def _helpers() -> list[_Helper]:
+    return [_Helper() for _ in range(threads() - 1)]
 
 
-def _quietly(task: Callable[[slice], None], piece: slice) -> None:
-    with np.errstate(all="ignore"):  # a thread does not take over what its caller ignores
-        task(piece)
+def _attempt(task: Task, piece: slice) -> BaseException | None:
+    try:
+        with np.errstate(all="ignore"):  # a thread does not take over what its caller ignores
+            task(piece)
+    except BaseException as error:  # raised again by `each`, when all have ended
+        return error
+    return None

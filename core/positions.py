@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from core.transformer_types import Facts, Float32, RelativeBias, Rotary
 
@@ -35,27 +36,34 @@ def sinusoids(count: int, width: int) -> Float32:
     )
 
 
-def rotation(count: int, rotary: Rotary | None) -> tuple[Float32, Float32] | None:
-    """Cosines and sines [pos, d_rotary / 2] of position × frequency, in float32 throughout."""
+def rotation(count: int, rotary: Rotary | None, first: int = 0) -> tuple[Float32, Float32] | None:
+    """Cosines and sines [pos, d_rotary / 2] of position × frequency, in float32 throughout.
+
+    Of the positions from `first` on.
+    """
     if rotary is None:
         return None
     frequencies = np.asarray(rotary.frequencies, dtype=np.float32)
-    angles = np.arange(count, dtype=np.float32)[:, None] * frequencies
+    angles = np.arange(first, count, dtype=np.float32)[:, None] * frequencies
     factor = np.float32(rotary.factor)
     return np.cos(angles) * factor, np.sin(angles) * factor
 
 
-def rotate(x: Float32, turn: tuple[Float32, Float32] | None) -> Float32:
-    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays as it is."""
+def rotate(x: Float32, turn: tuple[Float32, Float32] | None, out: Float32 | None = None) -> Float32:
+    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays as it is.
+
+    In `out`, which may be `x`, if it is given.
+    """
     if turn is None:
         return x
     cos, sin = turn  # [pos, d_rotary / 2]
     half = cos.shape[-1]
     first, second = x[..., :half], x[..., half : 2 * half]
-    out = np.empty_like(x)
+    if out is None:
+        out = x.copy()
+    turned = second * cos + first * sin
     out[..., :half] = first * cos - second * sin
-    out[..., half : 2 * half] = second * cos + first * sin
-    out[..., 2 * half :] = x[..., 2 * half :]
+    out[..., half : 2 * half] = turned
     return out
 
 
@@ -63,9 +71,10 @@ def relative_bias(count: int, relative: RelativeBias, table: Float32) -> Float32
     """[head, query, key]: a learned number for how far the key is from the query.
 
     Near distances have a bucket each, far ones share buckets that widen logarithmically
-    (Raffel et al. 2020, section 2.1). `table` is [bucket, head].
+    (Raffel et al. 2020, section 2.1). `table` is [bucket, head]. What is returned is a view of a
+    number for each distance.
     """
-    ahead = np.arange(count)[None, :] - np.arange(count)[:, None]  # key - query
+    ahead = np.arange(1 - count, count)  # key - query
     buckets = relative.buckets
     if relative.both_ways:
         buckets //= 2
@@ -79,4 +88,5 @@ def relative_bias(count: int, relative: RelativeBias, table: Float32) -> Float32
     ratio = ratio / np.float32(np.log(relative.max_distance / exact)) * np.float32(buckets - exact)
     far = np.minimum(exact + ratio.astype(np.int64), buckets - 1)
     bucket = bucket + np.where(distance < exact, distance, far)
-    return np.ascontiguousarray(table[bucket].transpose(2, 0, 1))
+    distances = np.ascontiguousarray(table[bucket].T)  # [head, key - query]
+    return sliding_window_view(distances, count, axis=1)[:, ::-1]

@@ -6,9 +6,10 @@ Columns go first, token by token; then words are merged: keys are summed, querie
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from core.errors import SettingError
 from core.language import _
 from core.tokenization import word_spans
 from core.types import Array, Attention, BoolArray, Token, Tokens
+
+if TYPE_CHECKING:
+    from core.lazy import HeadArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,7 @@ def average_queries(rows: Rows, words: Words) -> Rows:
     return Rows(weights, removed)
 
 
+@lru_cache(maxsize=4)  # layer after layer
 def words_of(tokens: Tokens) -> Words:
     """Runs of tokens that belong to one word of the text.
 
@@ -227,12 +232,12 @@ def _merged(text: str, parts: list[Token]) -> Token:
 class Read:
     """A layer of one attention as it is read; made as far as it is looked at.
 
-    It remembers the last row and the last matrix, so whoever keeps it keeps the pattern alive.
+    It remembers the last row, so whoever keeps it keeps the pattern alive.
 
     Parameters
     ----------
     reading : Reading
-    pattern : ndarray [head, query, key]
+    pattern : ndarray or LazyArray [head, query, key]
     mask : ndarray [query, key] of bool
     queries, keys : Tokens
     own : bool
@@ -255,7 +260,7 @@ class Read:
     def __init__(
         self,
         reading: Reading,
-        pattern: Array,
+        pattern: HeadArray,
         mask: BoolArray,
         queries: Tokens,
         keys: Tokens,
@@ -273,7 +278,6 @@ class Read:
         if reading.words:
             self._merge(queries, keys)
         self._row: tuple[int, Rows] | None = None
-        self._matrix: tuple[int, Rows] | None = None
 
     def _merge(self, queries: Tokens, keys: Tokens) -> None:
         asking = words_of(queries)
@@ -289,18 +293,26 @@ class Read:
     def row(self, query: int) -> Rows:
         """What a query attends to in every head: weights [head, key], removed [head]."""
         if self._row is None or self._row[0] != query:
-            tokens = range(query, query + 1)
-            if self.query_words is not None:
-                tokens = self.query_words[query]
-            rows = self._read(self._pattern[:, tokens.start : tokens.stop], tokens)
+            words = None if self.query_words is None else (self.query_words[query],)
+            tokens = range(query, query + 1) if words is None else words[0]
+            rows = self._read(self._pattern[:, tokens.start : tokens.stop], words)
             self._row = query, Rows(rows.weights[:, 0], rows.removed[:, 0])
         return self._row[1]
 
-    def matrix(self, head: int) -> Rows:
-        """The whole pattern of a head: weights [query, key], removed [query]."""
-        if self._matrix is None or self._matrix[0] != head:
-            self._matrix = head, self._read(self._pattern[head])
-        return self._matrix[1]
+    def rows(self, head: int, start: int, stop: int) -> Rows:
+        """Some rows of a head: weights [query, key], removed [query]."""
+        queries = range(len(self.queries))[start:stop]
+        words = None
+        if self.query_words is not None:
+            words = self.query_words[queries.start : queries.stop]
+            queries = range(words[0].start, words[-1].stop)
+        return self._read(self._pattern[head, queries.start : queries.stop], words)
+
+    def lines(self, head: int, at_once: int = 256) -> Iterator[tuple[Array, float]]:
+        """Every row of a head, [key], and what was removed of it; made some at a time."""
+        for start in range(0, len(self.queries), at_once):
+            weights, removed = self.rows(head, start, start + at_once)
+            yield from zip(weights, removed.tolist(), strict=True)
 
     def gone(self, row: Array) -> BoolArray | None:
         """[key], what is dropped of a row; all where nothing is left, None where none can be."""
@@ -308,16 +320,16 @@ class Read:
             return None
         return self.dropped if row.any() else np.ones(len(row), dtype=bool)
 
-    def _read(self, weights: Array, tokens: range | None = None) -> Rows:
-        """Read rows [..., query, key] of the pattern: of all queries, or those of one word."""
+    def _read(self, weights: Array, words: Words | None) -> Rows:
+        """Read rows [..., query, key] of the pattern, those of `words` where words are read."""
         rows = Rows(weights, np.zeros(weights.shape[:-1]))
         if self.columns:
             rows = cut_columns(weights, self.columns, self.reading.cap)
-        if self.query_words is None or self.key_words is None:
+        if words is None or self.key_words is None:
             return rows
         rows = Rows(sum_keys(rows.weights, self.key_words), rows.removed)
-        words = self.query_words if tokens is None else (range(len(tokens)),)
-        return average_queries(rows, words)
+        first = words[0].start
+        return average_queries(rows, tuple(range(w.start - first, w.stop - first) for w in words))
 
 
 def read_layer(reading: Reading, attention: Attention, layer: int) -> Read:

@@ -62,7 +62,8 @@ def run(request: Request) -> Trace:
         A size or a switch is out of range, a target goes with given matrices or with wishes,
         something cannot be learned, or a layer's numbers are no longer finite.
     BudgetError
-        The arrays would not fit into the budget of 1 GiB.
+        The arrays would not fit into the budget of 1 GiB, those of a real model into 4 GiB or
+        what is free.
     ModelError
         A real model cannot be opened any more, or its numbers are not finite.
     """
@@ -76,6 +77,10 @@ def cut(request: Request) -> tuple[Tokens, Tokens | None]:
     tokens = tokenizer.encode(request.text)
     if request.target is None:
         return tokens, None
+    if isinstance(request.model, CheckpointModel):
+        from core.trained import target_tokens
+
+        return tokens, target_tokens(request.model, request.target)
     if not request.target.strip():
         raise TextError(_("the target is empty"), _("type a sentence, or leave the target out"))
     try:
@@ -96,13 +101,15 @@ def tokenizer_of(request: Request) -> TokenizerLike:
 def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Trace:
     """Run a request whose texts are already cut into tokens; `run` says what it raises."""
     check_target(request)
-    _check_budget(request.model, len(tokens), 0 if target is None else len(target))
+    if not isinstance(request.model, CheckpointModel):  # which knows what it needs
+        _check_budget(request.model, len(tokens), 0 if target is None else len(target))
     check_blocked(request.switches.mask, len(tokens))
     if isinstance(request.model, CheckpointModel):
         from core.trained import trace_trained
 
-        result = trace_trained(request.model, request, tokens)
-        _freeze(result.encoder)
+        result = trace_trained(request.model, request, tokens, target)
+        for attention in result.attentions.values():
+            _freeze(attention)
         return result
     check_edits(request, len(tokens))
     encoder, history = encode(request, _embedded(request, tokens))
@@ -244,7 +251,7 @@ def needed_bytes(model: AnyModel, count: int, target: int = 0) -> int:
     if isinstance(model, CheckpointModel):
         from core.trained import trained_bytes
 
-        return trained_bytes(model, count)
+        return trained_bytes(model, count, target)
     width = max(model.d_model, model.heads * model.d_head)
 
     def attention(queries: int, keys: int) -> int:
@@ -256,6 +263,15 @@ def needed_bytes(model: AnyModel, count: int, target: int = 0) -> int:
     if target:
         numbers += attention(target, target) + attention(target, count)
     return 8 * model.layers * numbers
+
+
+def budget_bytes(model: AnyModel) -> int:
+    """Bytes that what is kept of a model's traces may take."""
+    if isinstance(model, CheckpointModel):
+        from core.checkpoints.budget import BUDGET_BYTES as TRAINED_BYTES
+
+        return TRAINED_BYTES
+    return BUDGET_BYTES
 
 
 def _check_budget(model: AnyModel, count: int, target: int = 0) -> None:

@@ -17,7 +17,9 @@ from core.attention import attend, build_mask
 from core.edits import edited, edited_weights, switches_of, typed_over
 from core.errors import SettingError
 from core.language import N_, _
+from core.progress import LAYERS, step
 from core.types import (
+    AnyModel,
     Array,
     Attention,
     BoolArray,
@@ -26,8 +28,10 @@ from core.types import (
     LayerTrace,
     LayerWeights,
     Mask,
+    ModelSpec,
     Request,
     Side,
+    Stack,
 )
 from core.weights import own_decoder_weights, own_weights
 
@@ -58,14 +62,25 @@ def mask_of(
     return Mask(blocked=blocked) if attention == "cross" else replace(mask, blocked=blocked)
 
 
-def rules_of(model: CheckpointModel, blocked: frozenset[int]) -> tuple[Mask, ...]:
-    """Which keys may be attended to in each layer of a real model.
+def stack_of(model: AnyModel, attention: str) -> ModelSpec | GivenModel | Stack:
+    """What has the layers, heads and d_head of one of `ATTENTIONS`: a real model's two differ."""
+    return model.stack(attention) if isinstance(model, CheckpointModel) else model
 
-    Its windows count the query's own position, those of a `Mask` do not.
+
+def rules_of(
+    model: CheckpointModel, blocked: frozenset[int], attention: str = "encoder"
+) -> tuple[Mask, ...]:
+    """Which keys may be attended to in each layer of one of a real model's `ATTENTIONS`.
+
+    Its windows count the query's own position, those of a `Mask` do not. Blocked are tokens of the
+    text.
     """
+    stack = model.stack(attention)
+    if attention == "cross":
+        return (Mask(blocked=blocked),) * stack.layers
+    mine = blocked if attention == "encoder" else frozenset()
     return tuple(
-        Mask(model.causal, None if window is None else window - 1, blocked)
-        for window in model.windows
+        Mask(stack.causal, None if window is None else window - 1, mine) for window in stack.windows
     )
 
 
@@ -89,6 +104,7 @@ def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
         first, history = learned(request.learning, x, mask, all_weights[0], heads, switches)
         all_weights = (first, *all_weights[1:])
     for index, own in enumerate(all_weights):
+        step(LAYERS, index, len(all_weights))
         weights = edited_weights(own, switches, index)
         layers.append(_layer("encoder", index, request, x, weights, mask))
         x = layers[-1].resid_post
@@ -111,6 +127,7 @@ def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attentio
     x: Array = target.embed + target.pos_embed  # [query, d_model]
     own, cross = [], []
     for index, (to_itself, to_source) in enumerate(own_decoder_weights(request)):
+        step(LAYERS, index, request.model.layers)
         own.append(_layer("decoder", index, request, x, to_itself, own_mask))
         x = own[-1].resid_post
         cross.append(_layer("cross", index, request, x, to_source, cross_mask, source))

@@ -11,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from core.lazy import HeadArray
+
     Float32: TypeAlias = npt.NDArray[np.float32]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
 else:
@@ -244,6 +246,9 @@ class StackWeights(Protocol):
     def rows(self, ids: Sequence[int]) -> Float32:
         """Rows [pos, d_embed] of the embedding."""
 
+    def has_block(self, index: int) -> bool:
+        """Whether a layer is float32 already."""
+
     def block(self, index: int) -> BlockWeights[Float32]:
         """One layer."""
 
@@ -252,34 +257,66 @@ class StackWeights(Protocol):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Scoring:
+    """What stands between q·k and the weights of one attention.
+
+    Attributes
+    ----------
+    scale : float
+    softcap : float, optional
+    mask : ndarray [query, key] of bool, optional
+        True = may be attended; None allows all.
+    bias : ndarray [head, query, key], optional
+        Added to the scores.
+    first : int
+        The query that is computed first; those before it are known.
+    keep : bool
+        Keep the pattern that the pass makes, not make it when it is looked at.
+    """
+
+    scale: float
+    softcap: float | None = None
+    mask: BoolArray | None = None
+    bias: Float32 | None = None
+    first: int = 0
+    keep: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class AttentionTrace:
     """Every array of one attention, in the order of computation.
+
+    What is [head, query, key] is made when it is looked at, since it would grow with the square of
+    the text's length; and so is z, which is made of it in a moment.
 
     Attributes
     ----------
     q, k, v : ndarray [head, pos, d_head]
         As they are compared and mixed: q and k after their norms and after rotary positions,
-        k and v of grouped heads repeated for each query head.
-    dot : ndarray [head, query, key], optional
-        q·k, where it was asked for.
-    attn_scores : ndarray [head, query, key]
+        k and v of grouped heads repeated for each query head, when they are looked at.
+    dot : LazyArray [head, query, key]
+        q·k.
+    attn_scores : LazyArray [head, query, key]
         After scaling, soft-capping and relative bias, before the mask.
-    pattern : ndarray [head, query, key]
+    pattern : LazyArray [head, query, key]
         After softmax. Masked cells are exactly 0, rows with no key all 0.
-    z : ndarray [head, query, d_head]
+    z : LazyArray [head, query, d_head]
         pattern · v.
     attn_out : ndarray [query, d_model]
         Heads merged · W_O, and the norm behind it where there is one: what is added.
+    own_kv : pair of ndarray [kv_head, key, d_head]
+        k and v, once for the query heads that share them.
     """
 
     q: Float32
-    k: Float32
-    v: Float32
-    dot: Float32 | None
-    attn_scores: Float32
-    pattern: Float32
-    z: Float32
+    k: HeadArray
+    v: HeadArray
+    dot: HeadArray
+    attn_scores: HeadArray
+    pattern: HeadArray
+    z: HeadArray
     attn_out: Float32
+    own_kv: tuple[Float32, Float32]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -292,27 +329,28 @@ class BlockTrace(AttentionTrace):
         What enters the layer.
     cross : AttentionTrace, optional
         A decoder's attention to the encoder: keys are source tokens.
-    resid_mid : ndarray [pos, d_model]
-        After attention; in a post-norm model after its norm.
-    mlp_out : ndarray [pos, d_model]
+    resid_mid : ndarray [pos, d_model], optional
+        After self-attention, which is what cross-attention asks from, where there is one; in a
+        post-norm model after its norm.
     resid_post : ndarray [pos, d_model]
         What leaves the layer.
     """
 
     resid_pre: Float32
     cross: AttentionTrace | None
-    resid_mid: Float32
-    mlp_out: Float32
+    resid_mid: Float32 | None
     resid_post: Float32
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class StackTrace:
     """One run of one stack.
 
     Attributes
     ----------
     ids : tuple of int
+    blocked : frozenset of int
+        Positions that no query may attend to.
     embed : ndarray [pos, d_embed]
         Rows of the embedding, scaled.
     pos_embed : ndarray [pos, d_embed], optional
@@ -325,6 +363,7 @@ class StackTrace:
     """
 
     ids: tuple[int, ...]
+    blocked: frozenset[int]
     embed: Float32
     pos_embed: Float32 | None
     masks: dict[int | None, BoolArray | None]

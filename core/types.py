@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.checkpoint_model import CheckpointModel as CheckpointModel
+from core.checkpoint_model import Stack as Stack
 
 if TYPE_CHECKING:
     from core.learning_types import History, Learning
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
+
+    from core.checkpoints.model import ModelRun
+    from core.lazy import HeadArray
 
     Array: TypeAlias = npt.NDArray[np.floating[Any]]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -276,7 +280,8 @@ class LayerTrace:
 
     Under a `CheckpointModel` q and k are as they are compared (after norms and rotary positions,
     k and v repeated for heads that share them), attn_scores after soft-capping and relative bias,
-    and resid_post is what leaves the MLP too.
+    and resid_post is what leaves the MLP too. What is [head, query, key], and z,
+    is then a `core.lazy.LazyArray`, which makes the rows that are looked at.
 
     Attributes
     ----------
@@ -306,12 +311,12 @@ class LayerTrace:
     weights: LayerWeights | None
     resid_pre: Array
     q: Array
-    k: Array
-    v: Array
-    dot: Array
-    attn_scores: Array
-    pattern: Array
-    z: Array
+    k: HeadArray
+    v: HeadArray
+    dot: HeadArray
+    attn_scores: HeadArray
+    pattern: HeadArray
+    z: HeadArray
     attn_out: Array
     resid_post: Array
     source: Array | None = None
@@ -382,6 +387,8 @@ class Trace:
         Masked self-attention of the target, and its attention to the text; with a target only.
     history : History, optional
         There is one where the request says that the model learns.
+    run : ModelRun, optional
+        What a `CheckpointModel` computed. The next run begins with it as long as it is held.
     """
 
     request: Request
@@ -389,6 +396,7 @@ class Trace:
     decoder: Attention | None = None
     cross: Attention | None = None
     history: History | None = None
+    run: ModelRun | None = None
 
     @property
     def attentions(self) -> dict[str, Attention]:

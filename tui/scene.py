@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import AttnError
 from core.language import N_, _, counted
 from core.learning_types import Learning
 from core.names import ATTENTIONS, PANES, SCALES, STAGES
+from core.stacks import stack_of
 from core.types import (
     AnyModel,
     Array,
@@ -18,6 +19,7 @@ from core.types import (
     CheckpointModel,
     LayerTrace,
     Mask,
+    ModelSpec,
     Request,
     Switches,
     Token,
@@ -115,9 +117,21 @@ def cursor_of(array: str) -> tuple[str, str]:
     return {"attn_scores": ("query", "key"), "x": ("query", "dim")}.get(array, ("dim", "component"))
 
 
+def heads_of(view: View) -> int:
+    """How many heads the attention has that a view is in."""
+    return stack_of(view.request.model, view.attention).heads
+
+
 def column_of(view: View) -> int:
     """The column among its head's that belongs to the component."""
     return view.component % view.request.model.d_head
+
+
+class Shown(NamedTuple):
+    """Rows of a pattern, [query, key], and what was removed of each, [query], if they are read."""
+
+    weights: Array
+    removed: Array | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -191,13 +205,11 @@ class Scene:
         row: Array = self.layer.pattern[:, self.view.query]
         return row
 
-    @property
-    def matrix(self) -> Array:
-        """[query, key], the pattern of the selected head."""
+    def rows(self, start: int, stop: int) -> Shown:
+        """Some rows of the selected head."""
         if self.read is not None:
-            return self.read.matrix(self.view.head).weights
-        matrix: Array = self.layer.pattern[self.view.head]
-        return matrix
+            return Shown(*self.read.rows(self.view.head, start, stop))
+        return Shown(self.layer.pattern[self.view.head, start:stop])
 
     def gone(self, row: Array) -> BoolArray | None:
         """The keys of a row that are dropped, all where nothing is left; None where none can be."""
@@ -321,8 +333,28 @@ def notices(tokens: Tokens, target: Tokens | None) -> list[str]:
 
 
 def shape_words(request: Request) -> str:
-    """Which stacks there are; nothing of an encoder alone."""
-    return "" if request.target is None else _("encoder–decoder")
+    """Which stacks there are; nothing of an encoder alone, and of a model whose family says it."""
+    real = isinstance(request.model, CheckpointModel)
+    return "" if request.target is None or real else _("encoder–decoder")
+
+
+def translates(model: AnyModel) -> bool:
+    """Whether a model takes a target."""
+    if isinstance(model, CheckpointModel):
+        return model.writes is not None
+    return isinstance(model, ModelSpec)
+
+
+def lacks_target(request: Request) -> bool:
+    """Whether a real model has a decoder that is not run."""
+    real = isinstance(request.model, CheckpointModel)
+    return real and translates(request.model) and request.target is None
+
+
+def starts(scene: Scene) -> bool:
+    """Whether the query is the token that a real decoder puts before every target."""
+    real = isinstance(scene.view.request.model, CheckpointModel)
+    return real and scene.view.attention != ATTENTIONS[0] and scene.view.query == 0
 
 
 def request_in_words(request: Request, rule: Mask, attention: str = ATTENTIONS[0]) -> list[str]:

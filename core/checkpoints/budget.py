@@ -10,10 +10,10 @@ from core.errors import BudgetError
 from core.language import _
 from core.transformer_types import Facts
 
-BUDGET_BYTES = 2 * 2**30  # that the arrays of one run may take
+BUDGET_BYTES = 4 * 2**30  # that the arrays of one run may take
 
 
-def run_bytes(facts: Facts, count: int, source: int, keep_dot: bool = False) -> int:
+def run_bytes(facts: Facts, count: int, source: int, keep_patterns: bool = False) -> int:
     """Bytes that the trace of one stack keeps.
 
     Parameters
@@ -23,17 +23,19 @@ def run_bytes(facts: Facts, count: int, source: int, keep_dot: bool = False) -> 
         Tokens that it reads.
     source : int
         Tokens that its cross-attention reads; 0 where it has none.
-    keep_dot : bool
+    keep_patterns : bool
     """
-    squares = 2 + keep_dot  # attn_scores, pattern and, if asked for, dot
-    cells = squares * facts.heads * count * (count + source)
-    width = facts.heads * facts.d_head
-    rows = (4 * width + 5 * facts.d_model) * count * (2 if source else 1)
-    return 4 * len(facts.layers) * (cells + rows)
+    wide, narrow = facts.heads * facts.d_head, facts.kv_heads * facts.d_head
+    rows = (wide + 2 * narrow + 2 * facts.d_model) * count  # q; k, v; attn_out, resid_post
+    if source:  # cross-attention has q, k, v and attn_out too, and resid_mid before it
+        rows += (wide + 2 * facts.d_model) * count + 2 * narrow * source
+    masks = len({layer.window for layer in facts.layers}) * count * (count + source)
+    cells = facts.heads * count * (count + source) if keep_patterns else 0
+    return 4 * len(facts.layers) * (rows + cells) + masks
 
 
 def check_budget(
-    stacks: Sequence[tuple[Facts, int]], source: int, weights: int, keep_dot: bool
+    stacks: Sequence[tuple[Facts, int]], source: int, weights: int, keep_patterns: bool = False
 ) -> None:
     """Raise BudgetError if a run would need more than its budget or than is free.
 
@@ -45,10 +47,10 @@ def check_budget(
         Tokens that the encoder reads.
     weights : int
         Bytes of weights that are still to be made float32.
-    keep_dot : bool
+    keep_patterns : bool
     """
     needed = sum(
-        run_bytes(facts, count, source if index else 0, keep_dot)
+        run_bytes(facts, count, source if index else 0, keep_patterns)
         for index, (facts, count) in enumerate(stacks)
     )
     hint = _("use a shorter text or a smaller model")

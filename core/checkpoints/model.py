@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import ref
 
 from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
+from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers, open_joint
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
+from core.checkpoints.target import decoder_tokens
 from core.checkpoints.vocabulary import open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
-from core.tokenization import FileTokenizer
-from core.transformer import logits, run_stack
+from core.tokenization import ModelTokenizer
+from core.transformer import common_start, logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
+from core.types import Tokens
+
+_REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,19 +57,29 @@ class Model:
         What was opened.
     plan : ModelPlan
     tensors : Tensors
-    tokenizer : FileTokenizer, optional
+    tokenizer : ModelTokenizer, optional
         None where the checkpoint brings none.
+    writing : ModelTokenizer, optional
+        Of targets, where that is another one.
     """
 
     def __init__(
-        self, path: Path, plan: ModelPlan, tensors: Tensors, tokenizer: FileTokenizer | None
+        self,
+        path: Path,
+        plan: ModelPlan,
+        tensors: Tensors,
+        tokenizer: ModelTokenizer | None,
+        writing: ModelTokenizer | None = None,
     ) -> None:
         self.path = path
         self._plan = plan
         self._tensors = tensors
         self._tokenizer = tokenizer
+        self._writing = writing
         self._weights: dict[int, Weights] = {}
         self._head: Head | None = None
+        # Whoever shows a run holds it; here it would outlive the screen that it was made for.
+        self._runs: tuple[ref[StackTrace], ...] = ()
 
     @property
     def family(self) -> str:
@@ -91,17 +107,12 @@ class Model:
         return reading(self._plan).facts
 
     @property
-    def start_id(self) -> int | None:
-        """The first token of a decoder that has an encoder."""
-        return self._plan.start_id
-
-    @property
     def has_head(self) -> bool:
         """Whether `logits` can be had."""
         return self._plan.head is not None
 
     @property
-    def tokenizer(self) -> FileTokenizer:
+    def tokenizer(self) -> ModelTokenizer:
         """The model's own tokenizer.
 
         Raises
@@ -119,14 +130,32 @@ class Model:
             )
         return self._tokenizer
 
+    def target_tokens(self, text: str) -> Tokens:
+        """What the decoder of an encoder–decoder reads of a target, its first token included.
+
+        Raises
+        ------
+        TextError, TokenizerError, ModelError
+            The text cannot be cut into tokens, there is no tokenizer, or the files do not say
+            how a target begins.
+        """
+        plan, decoder = self._plan.target, self.decoder
+        assert plan is not None  # noqa: S101 - an encoder–decoder has one
+        assert decoder is not None  # noqa: S101
+        tokenizer = self._writing or self.tokenizer
+        return decoder_tokens(tokenizer, text, plan, decoder.vocabulary, self.path)
+
     def run(
         self,
         ids: Sequence[int],
         blocked: frozenset[int] = frozenset(),
         target: Sequence[int] = (),
-        keep_dot: bool = False,
+        keep_patterns: bool = False,
     ) -> ModelRun:
         """Run the model over token ids.
+
+        A decoder takes over what an earlier run has of the same first tokens, as long as that is
+        in use; its numbers are then those of a whole run to about 1e-6.
 
         Parameters
         ----------
@@ -136,8 +165,8 @@ class Model:
             Positions of them that only pad.
         target : sequence of int
             For an encoder–decoder: what the decoder reads, its first token included.
-        keep_dot : bool
-            Keep q·k beside the scores.
+        keep_patterns : bool
+            Run all of it, and keep the patterns for who will look at all of them.
 
         Raises
         ------
@@ -157,17 +186,23 @@ class Model:
             check_ids(stack.facts, tokens)
         unmade = sum(self._stack_weights(stack).unmade_bytes for stack, _tokens in stacks)
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
-        check_budget(sizes, len(ids), unmade, keep_dot)
+        check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
         weights = self._stack_weights(first[0])
-        read = run_stack(first[0].facts, weights, ids, blocked, keep_dot=keep_dot)
+        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
+        read = run_stack(
+            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
+        )
+        self._remember(read)
         if encoder is None:
             return ModelRun(None, read)
         written = None
         for stack, tokens in second:
             weights = self._stack_weights(stack)
             facts, memory = stack.facts, read.final
-            written = run_stack(facts, weights, tokens, frozenset(), memory, blocked, keep_dot)
+            written = run_stack(
+                facts, weights, tokens, frozenset(), memory, blocked, keep_patterns=keep_patterns
+            )
         return ModelRun(read, written)
 
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:
@@ -191,6 +226,18 @@ class Model:
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
         return logits(stack.facts, self._head, trace.final, positions)
+
+    def _earlier(
+        self, facts: Facts, ids: Sequence[int], blocked: frozenset[int]
+    ) -> StackTrace | None:
+        """The run still in use that has the most of these tokens at its start."""
+        runs = filter(None, (run() for run in self._runs))
+        return max(runs, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+
+    def _remember(self, run: StackTrace) -> None:
+        """Let the next run begin with this one, or with the last of those still in use."""
+        in_use = [known for known in self._runs if known() is not None]
+        self._runs = (*in_use[1 - _REMEMBERED :], ref(run))
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""
@@ -254,10 +301,14 @@ def _no_model(path: Path) -> ModelError:
 
 def _open_folder(folder: Path) -> Model:
     plan, tensors = _read_folder(folder)
+    facts = reading(plan).facts
+    if plan.target is not None and has_own_tokenizers(folder):
+        both = (open_joint(folder, name, facts) for name in (SOURCE, TARGET))
+        return Model(folder, plan, tensors, *both)
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
-        tokenizer = open_vocabulary(source, source, reading(plan).facts)
+        tokenizer = open_vocabulary(source, source, facts)
     return Model(folder, plan, tensors, tokenizer)
 
 

@@ -55,6 +55,9 @@ class Weights:
     def rows(self, ids: Sequence[int]) -> Float32:
         return self._tensors.read(self._plan.table.name, list(ids))
 
+    def has_block(self, index: int) -> bool:
+        return id(self._plan.blocks[index]) in self._blocks
+
     def block(self, index: int) -> BlockWeights[Float32]:
         plan = self._plan.blocks[index]
         key = id(plan)  # layers that share their weights share a plan (ALBERT)

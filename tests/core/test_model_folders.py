@@ -396,9 +396,7 @@ def test_budget_counts_what_a_run_keeps(tmp_path):
     trace = model.run(ids).last
     kept = 0
     for block in trace.blocks:
-        arrays = [block.resid_mid, block.mlp_out, block.resid_post]
-        arrays += [block.q, block.k, block.v, block.attn_scores]
-        arrays += [block.pattern, block.z, block.attn_out]
+        arrays = [block.q, *block.own_kv, block.attn_out, block.resid_post]
         kept += sum(array.nbytes for array in arrays)
     assert 0.9 < budget.run_bytes(model.facts, len(ids), 0) / kept < 1.1
 
@@ -441,3 +439,15 @@ def test_the_tensors_that_a_test_edits_are_the_files(bert):
     assert len(safetensors_bytes(before)) > 1000
     edit_tensors(bert)
     assert read_tensors(bert / "model.safetensors") == before
+
+
+def test_encoder_without_its_decoder(tmp_path):
+    """What the configuration calls an encoder has no decoder; else the file is cut off."""
+    folder = copied("t5-encoder", tmp_path)
+    edit_config(folder, is_encoder_decoder=True)  # as older files have it
+    assert open_model(folder).decoder is None
+    edit_config(folder, architectures=["T5Model"], is_encoder_decoder=False)
+    assert open_model(folder).decoder is None
+    edit_config(folder, architectures=["T5Model"], is_encoder_decoder=True)
+    with pytest.raises(ModelError, match=r"the weights lack \d+ tensors: decoder"):
+        open_model(folder)

@@ -258,9 +258,12 @@ def test_a_row_is_a_row_of_the_matrix(saved, drop, words, cap):
     for query in range(len(read.queries)):
         row = read.row(query)
         for head in range(3):
-            matrix = read.matrix(head)
+            matrix = read.rows(head, 0, count)
             np.testing.assert_allclose(row.weights[head], matrix.weights[query], atol=1e-12)
             np.testing.assert_allclose(row.removed[head], matrix.removed[query], atol=1e-12)
+            one = read.rows(head, query, query + 1)
+            assert (one.weights == matrix.weights[[query]]).all()
+            assert (one.removed == matrix.removed[[query]]).all()
             assert (matrix.weights[~read.mask] == 0).all()
             assert (matrix.weights[:, read.dropped] == 0).all()
             sums = matrix.weights.sum(axis=-1)
@@ -274,6 +277,17 @@ def test_words_have_no_white_space_around_them(saved):
     tokens = tokens_of(made, saved, "see the cat")
     assert [token.text for token in tokens][-2:] == [" the", " cat"]
     assert shown(tokens) == ["see", "the", "cat"]
+
+
+def test_lines_are_rows_however_many_are_made_at_once(saved):
+    tokens = tokens_of(bert_tokenizer(PIECES), saved, "hello milking b world")
+    mask = np.ones((len(tokens), len(tokens)), dtype=bool)
+    read = Read(Reading(True, "specials"), softmaxed(1, len(tokens), mask), mask, tokens, tokens)
+    whole = read.rows(0, 0, len(tokens))
+    for at_once in (1, 2, 256):
+        lines = list(read.lines(0, at_once))
+        np.testing.assert_allclose([weights for weights, _ in lines], whole.weights)
+        np.testing.assert_allclose([removed for _, removed in lines], whole.removed)
 
 
 def test_a_word_may_be_attended_where_any_of_its_tokens_may():
@@ -298,8 +312,8 @@ def test_read_without_a_cut_is_the_pattern():
     tokens = Tokens("a b", tuple(Token(c, c, 0, i, i + 1) for c, i in (("a", 0), ("b", 2))), 2)
     pattern = softmaxed(1, 2, np.ones((2, 2), dtype=bool))
     read = Read(Reading(words=True), pattern, np.ones((2, 2), dtype=bool), tokens, tokens)
-    np.testing.assert_allclose(read.matrix(0).weights, pattern[0])
-    assert not read.matrix(0).removed.any()
+    np.testing.assert_allclose(read.rows(0, 0, 2).weights, pattern[0])
+    assert not read.rows(0, 0, 2).removed.any()
 
 
 def test_which_columns(saved):

@@ -9,8 +9,17 @@ import pytest
 from core.activations import ACTIVATIONS
 from core.checkpoints.model import open_model
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
-from core.transformer import barrier, build_mask, logits, normalise, softmax
-from core.transformer_types import Facts, HeadParts, LayerFacts, Norm, RelativeBias, Rotary
+from core.scores import barrier, build_mask, softmax
+from core.transformer import logits, normalise, project
+from core.transformer_types import (
+    Facts,
+    HeadParts,
+    LayerFacts,
+    Linear,
+    Norm,
+    RelativeBias,
+    Rotary,
+)
 from tests.core.small_checkpoints import REFERENCE
 
 FACTS = Facts(
@@ -34,6 +43,17 @@ def test_softmax_of_large_scores(row):
         (found,) = soft([row])
     smaller = 1 / (1 + math.exp(min(abs(float(row[0]) - float(row[1])), 700)))
     np.testing.assert_allclose(sorted(found), [smaller, 1 - smaller], rtol=1e-5, atol=1e-30)
+
+
+@pytest.mark.parametrize("allowed", [None, [[True, False, True, True], [False] * 4]])
+def test_softmax_of_small_scores(allowed):
+    """Without a maximum subtracted the weights are the same."""
+    scores = np.array([[59, -59, 3, 0.5], [-40, -41, -42, -58]], dtype=np.float32)
+    barred = None if allowed is None else barrier(np.array(allowed))
+    expected, found = np.empty_like(scores), np.empty_like(scores)
+    softmax(scores, barred, expected)
+    softmax(scores, barred, found, small=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_row_with_no_key_is_zero():
@@ -82,6 +102,37 @@ def test_gelu_and_its_approximation_differ(count):
     np.testing.assert_allclose(ACTIVATIONS["gelu_new"](x), near, atol=2e-6)
     if count > 100:
         assert 4e-4 < np.abs(ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_new"](x)).max() < 5e-4
+
+
+def test_gelu_between_all_steps():
+    """The polynomial in place of erf is close wherever Φ is neither 0 nor 1, and tends to both."""
+    x = np.concatenate([np.linspace(-40, 40, 80001), np.geomspace(1e-30, 1, 301)])
+    x = x.astype(np.float32)
+    exact = np.array([v * 0.5 * math.erfc(-v / math.sqrt(2)) for v in x.astype(float)])
+    np.testing.assert_allclose(ACTIVATIONS["gelu"](x), exact, rtol=2e-7, atol=4e-7)
+
+
+def test_activation_in_place():
+    x = np.linspace(-9, 9, 40000, dtype=np.float32)
+    expected = ACTIVATIONS["gelu"](x)
+    assert ACTIVATIONS["gelu"](x, out=x) is x
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 130])
+@pytest.mark.parametrize("stored", ["in-out", "out-in"])
+def test_projection(count, stored):
+    """Few tokens are multiplied in pieces; a weight lies one way or the other."""
+    generator = np.random.default_rng(count)
+    weight = generator.standard_normal((40, 700)).astype(np.float32)
+    bias = generator.standard_normal(700).astype(np.float32)
+    x = generator.standard_normal((count, 40)).astype(np.float32)
+    lying = weight if stored == "in-out" else np.asfortranarray(weight)
+    expected = x.astype(float) @ weight + bias
+    np.testing.assert_allclose(project(x, Linear(lying, bias)), expected, rtol=1e-4, atol=1e-4)
+    out = np.empty((count, 700), np.float32, order="F")
+    assert project(np.asfortranarray(x), Linear(lying), "relu", out=out) is out
+    np.testing.assert_allclose(out, np.maximum(expected - bias, 0), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
@@ -205,26 +256,26 @@ def test_logits_of_some_positions():
 def test_every_step_follows_from_the_one_before(name):
     """A trace's arrays fit together: scores, pattern, z, attn_out and what is added."""
     model = open_model(REFERENCE / name)
-    trace = model.run([5, 17, 3, 29, 11], target=[3, 4], keep_dot=True).last
+    trace = model.run([5, 17, 3, 29, 11], target=[3, 4]).last
     facts = model.decoder or model.encoder
     for index, block in enumerate(trace.blocks):
         q, k, v = block.q, block.k, block.v
         assert q.shape == k.shape == v.shape == (facts.heads, len(trace.ids), facts.d_head)
-        np.testing.assert_allclose(block.dot, q @ k.transpose(0, 2, 1), rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(block.z, block.pattern @ v, rtol=1e-4, atol=1e-5)
-        scores = block.dot * np.float32(facts.layers[index].scale)
+        np.testing.assert_allclose(block.dot, q @ np.transpose(k, (0, 2, 1)), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(block.z, np.matmul(block.pattern, v), rtol=1e-4, atol=1e-5)
+        scores = np.asarray(block.dot) * np.float32(facts.layers[index].scale)
         if facts.softcap:
             scores = facts.softcap * np.tanh(scores / facts.softcap)
         if facts.relative is None:
             np.testing.assert_allclose(block.attn_scores, scores, rtol=1e-4, atol=1e-4)
         assert block.resid_pre.shape == block.resid_post.shape == block.attn_out.shape
-        if facts.norm == "rms" and block.cross is None:
-            np.testing.assert_allclose(
-                block.resid_mid, block.resid_pre + block.attn_out, rtol=1e-5, atol=1e-5
-            )
-            np.testing.assert_allclose(
-                block.resid_post, block.resid_mid + block.mlp_out, rtol=1e-5, atol=1e-5
-            )
+        own = (
+            model._stack_weights(model._plan.decoder or model._plan.encoder).block(index).attention
+        )
+        merged = np.transpose(block.z, (1, 0, 2)).reshape(len(trace.ids), -1)
+        attn_out = merged @ own.o.weight + (0 if own.o.bias is None else own.o.bias)
+        if own.after is None:  # what the pass mixed is what z is when it is looked at
+            np.testing.assert_allclose(block.attn_out, attn_out, rtol=1e-5, atol=1e-5)
 
 
 def test_grouped_heads_share_keys():
@@ -237,10 +288,11 @@ def test_grouped_heads_share_keys():
 
 def test_every_array_is_float32():
     """Neither a cosine nor a scale makes the pass float64, which is slow."""
-    trace = open_model(REFERENCE / "gemma3-kinds").run(IDS, keep_dot=True).last
+    trace = open_model(REFERENCE / "gemma3-kinds").run(IDS).last
     for block in trace.blocks:
-        arrays = [getattr(block, name) for name in block.__dataclass_fields__ if name != "cross"]
-        assert {array.dtype for array in arrays} == {np.dtype(np.float32)}
+        others = ("cross", "own_kv", "resid_mid")
+        arrays = [getattr(block, name) for name in block.__dataclass_fields__ if name not in others]
+        assert {np.asarray(array).dtype for array in arrays} == {np.dtype(np.float32)}
 
 
 def test_a_prefix_is_computed_alike():

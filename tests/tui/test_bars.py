@@ -74,12 +74,12 @@ def test_the_header_says_that_there_is_a_decoder_where_there_is_room():
 )
 def test_the_status_says_which_mask_holds(attention, words):
     scene = translating(attention)
-    line = status_line(scene.view, scene.attention, PALETTE, 120, False)
+    line = status_line(scene.view, scene.attention, PALETTE, 120)
     assert text_of(line).strip().startswith(words)
 
 
 def test_the_decoder_is_said_to_be_causal_where_there_is_no_trace_too():
-    line = status_line(translating("decoder").view, None, PALETTE, 120, False)
+    line = status_line(translating("decoder").view, None, PALETTE, 120)
     assert "decoder · layer 0 · head 0 · mask causal · ÷√4 on" in text_of(line)
 
 
@@ -87,7 +87,7 @@ def test_the_status_of_two_texts_fits_the_smallest_screen():
     scene = translating()
     request = replace(scene.view.request, switches=Switches())
     scene = Scene(replace(scene.view, request=request), run(request))
-    text = text_of(status_line(scene.view, scene.attention, PALETTE, 60, False))
+    text = text_of(status_line(scene.view, scene.attention, PALETTE, 60))
     assert text.strip().endswith("pos on  2×3")
 
 
@@ -100,7 +100,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
         layer=1,
         head=3,
     )
-    assert text_of(status_line(scene.view, scene.attention, PALETTE, 120, False)).strip() == (
+    assert text_of(status_line(scene.view, scene.attention, PALETTE, 120)).strip() == (
         "layer 1 · head 3 · mask causal +1 blocked · ÷√4 off · temperature 0.5 · positions off"
         " · 3 tokens"
     )
@@ -109,7 +109,7 @@ def test_the_status_says_where_we_are_and_what_is_switched():
 def test_the_status_uses_shorter_words_before_it_is_cut():
     scene = scene_of()
     for width in WIDTHS:
-        line = status_line(scene.view, scene.attention, PALETTE, width, False)
+        line = status_line(scene.view, scene.attention, PALETTE, width)
         assert line_cells(line) <= width
         text = text_of(line)
         assert "…" not in text
@@ -118,12 +118,12 @@ def test_the_status_uses_shorter_words_before_it_is_cut():
 
 
 def test_the_status_of_nothing_is_blank_and_of_work_says_so():
-    assert status_line(None, None, PALETTE, 80, False) == []
-    assert text_of(status_line(None, None, PALETTE, 80, True)).strip() == "computing…"
+    assert status_line(None, None, PALETTE, 80) == []
+    assert text_of(status_line(None, None, PALETTE, 80, "computing…")).strip() == "computing…"
 
 
 def test_the_status_of_a_refused_text_still_says_what_is_switched():
-    text = text_of(status_line(scene_of().view, None, PALETTE, 120, False))
+    text = text_of(status_line(scene_of().view, None, PALETTE, 120))
     assert text.strip().startswith("layer 0 · head 0 · mask none")
     assert text.endswith("no tokens")
 

@@ -357,7 +357,7 @@ async def test_selecting_while_computing_leaves_it_computing(slow):
             await pilot.press(key)
             await pilot._wait_for_screen()
         assert (view_of(pilot).query, view_of(pilot).pane, view_of(pilot).zoom) == (1, "matrix", 7)
-        assert pilot.app.screen.query_one(Status).busy
+        assert pilot.app.screen.query_one(Status).work
         await slow.release(pilot)
         assert shown_text(pilot) == "slow text"
         assert view_of(pilot).query == 1

@@ -115,6 +115,7 @@ OTHERS = {
         "f1",
     ),
     *("ctrl+p", "q", "ctrl+q"),
+    *("ctrl+r", "f5"),  # of what was cancelled: test_cancelling.py
     *("8", "o"),  # of another text, in test_compare.py
     *("enter", "delete", "backspace"),  # of the numbers
     *("greater_than_sign", "less_than_sign"),  # of a lesson

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.language import _
 from core.reading import Read, Reading, merged, words_of
-from core.types import Attention, Tokens, Trace
+from core.types import Array, Attention, BoolArray, Tokens, Trace
 from tui.labels import DROPPED, MASKED, weight
 from tui.printing.table import (
     Names,
@@ -26,6 +26,7 @@ from tui.reading import reading_in_words
 # In place of the columns of cells, where words are read.
 WORD_COLUMNS = "layer,head,query,query_word,key,key_word,read,removed"
 MORE_COLUMNS = "read,removed"
+_AT_ONCE = 256  # rows that are made at a time
 
 
 def fact(reading: Reading) -> str:
@@ -49,16 +50,38 @@ def query_name(read: Read, query: int) -> str:
 
 def matrix_lines(read: Read, head: int, precision: int, width: int | None) -> Iterator[str]:
     """Queries down, keys across, and at the end of each row what was removed of it."""
-    weights, removed = read.matrix(head)
-    names = token_names(read.keys).columns
-    mask, gone = read.mask, np.zeros_like(read.mask)
+    names, mask = token_names(read.keys).columns, read.mask
     if read.reading.cuts:
-        gone = mask & (read.dropped | ~weights.any(axis=-1, keepdims=True))
-        weights = np.column_stack([weights, removed])
-        mask, gone = (np.column_stack([a, np.full(len(a), b)]) for a, b in ((mask, 1), (gone, 0)))
         names = [*names, _("removed")]
-    rows = PatternRows(weights, mask.astype(bool), names, precision, gone.astype(bool))
+        mask = np.column_stack([mask, np.ones(len(mask), dtype=bool)])
+    rows = ReadRows(read, head, mask, names, precision)
     yield from folded(Names(names, token_names(read.queries).rows), rows, width)
+
+
+class ReadRows(PatternRows):
+    """Rows as they are read, with what was removed as the last column; made some at a time."""
+
+    def __init__(
+        self, read: Read, head: int, mask: BoolArray, names: Sequence[str], precision: int
+    ) -> None:
+        super().__init__(None, mask, names, precision)
+        self._read, self._head = read, head
+        self._first = -1
+        self._made: Array = np.empty((0, 0))
+
+    def row(self, query: int) -> Array:
+        first = query - query % _AT_ONCE
+        if first != self._first:
+            weights, removed = self._read.rows(self._head, first, first + _AT_ONCE)
+            cuts = self._read.reading.cuts
+            self._first = first
+            self._made = np.column_stack([weights, removed]) if cuts else weights
+        row: Array = self._made[query - first]
+        return row
+
+    def gone(self, row: Array) -> BoolArray | None:
+        gone = self._read.gone(row[: len(self._read.keys)])
+        return None if gone is None else np.append(gone, False)
 
 
 def query_lines(
@@ -122,17 +145,17 @@ def _json_words(tokens: Tokens) -> list[dict[str, Any]]:
 
 def json_rows(read: Read, head: int) -> Iterator[str]:
     """The rows of a head as they are read, and what was removed of each."""
-    weights, removed = read.matrix(head)
     yield '"read": ['
-    rows = weights.tolist()
-    for index, row in enumerate(rows):
-        yield repr(row) + ("," if index < len(rows) - 1 else "")
-    yield f'], "removed": {json.dumps(removed.tolist())}'
+    shares = []
+    for weights, removed in read.lines(head):
+        shares.append(removed)
+        yield repr(weights.tolist()) + ("," if len(shares) < len(read.queries) else "")
+    yield f'], "removed": {json.dumps(shares)}'
 
 
 def csv_rows(read: Read, head: int, query: int, cells: Sequence[str]) -> str:
     """The lines of the cells of one row, with what is read of each and removed of the row."""
-    weights, removed = read.matrix(head)
-    share = repr(float(removed[query]))
-    pairs = zip(cells, weights[query].tolist(), strict=True)
+    weights, removed = read.rows(head, query, query + 1)
+    share = repr(float(removed[0]))
+    pairs = zip(cells, weights[0].tolist(), strict=True)
     return "\n".join(f"{cell},{value!r},{share}" for cell, value in pairs)

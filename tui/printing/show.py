@@ -22,6 +22,7 @@ from core.language import N_, _
 from core.reading import Reading, read_layer
 from core.text import is_unseen, label
 from core.types import (
+    AnyModel,
     Array,
     Attention,
     BoolArray,
@@ -130,7 +131,7 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
             for side in (attention.queries, attention.keys)
         )
         place = f"{attention.name},{layer}" if several else f"{layer}"
-        for head in part.heads(trace):
+        for head in part.heads(trace, attention.name):
             for query in part.queries(attention):
                 start = f"{place},{head},{asking[query]}"
                 allowed = attention.masks[layer][query]
@@ -149,7 +150,7 @@ def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
             for side in (read.queries, read.keys)
         )
         queries = range(len(asking)) if part.query is None else (row_of(read, part.query),)
-        for head in part.heads(trace):
+        for head in part.heads(trace, attention.name):
             for query in queries:
                 start = f"{attention.name},{place}" if several else place
                 start = f"{start},{head},{asking[query]}"
@@ -238,6 +239,7 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "heads": model.heads,
             "d_model": model.d_model,
             "d_head": model.d_head,
+            **_json_decoder(model),
             "seed": model.seed,
         },
     )
@@ -245,6 +247,20 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield "text", trace.tokens.text
     if trace.target_tokens is not None:
         yield "target", trace.target_tokens.text
+
+
+def _json_decoder(model: AnyModel) -> dict[str, Any]:
+    """The shape of the decoder of a real encoder–decoder; the seeded one's is its encoder's."""
+    if not isinstance(model, CheckpointModel) or model.writes is None:
+        return {}
+    decoder = model.writes
+    return {
+        "decoder": {
+            "layers": decoder.layers,
+            "heads": decoder.heads,
+            "d_head": decoder.d_head,
+        }
+    }
 
 
 def _json_switches(trace: Trace) -> dict[str, Any]:
@@ -323,7 +339,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
     arrays = attention.layers[layer]
     name = "" if trace.decoder is None else f'"attention": "{attention.name}", '
     if len(set(attention.rules)) > 1:
-        name = f'"mask": "{attention.rules[layer].name}", '
+        name += f'"mask": "{attention.rules[layer].name}", '
     read = None
     if part.reading is not None:
         read = read_layer(part.reading, attention, layer)
@@ -331,7 +347,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
-    heads = part.heads(trace)
+    heads = part.heads(trace, attention.name)
     for head in heads:
         yield f'{{"head": {head},'
         for name in ("q", "k", "v", "dot", "attn_scores", "pattern", "z"):

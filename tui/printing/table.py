@@ -12,6 +12,8 @@ from rich.cells import cell_len
 
 from core import counts
 from core.language import N_, _
+from core.names import ATTENTIONS
+from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, Tokens, Trace
 from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
@@ -50,12 +52,13 @@ class Part:
         return [
             (attention, layer)
             for group in rounds
-            for layer in _one_or_all(self.layer, len(trace.layers))
+            if group
+            for layer in _one_or_all(self.layer, len(group[0].layers))
             for attention in group
         ]
 
-    def heads(self, trace: Trace) -> Sequence[int]:
-        return _one_or_all(self.head, trace.request.model.heads)
+    def heads(self, trace: Trace, attention: str = ATTENTIONS[0]) -> Sequence[int]:
+        return _one_or_all(self.head, stack_of(trace.request.model, attention).heads)
 
     def queries(self, attention: Attention) -> Sequence[int]:
         return _one_or_all(self.query, len(attention.queries.tokens))
@@ -98,7 +101,7 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             from tui.printing.reading import matrix_lines
 
             read = read_layer(part.reading, attention, layer)
-        for head in part.heads(trace):
+        for head in part.heads(trace, attention.name):
             yield ""
             said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
             if attention.name == "cross":
@@ -133,16 +136,10 @@ class PatternRows:
     """Rows of weights, formatted a row at a time: 2,048 tokens have four million cells a head."""
 
     def __init__(
-        self,
-        pattern: Array,
-        mask: BoolArray,
-        names: Sequence[str],
-        precision: int,
-        dropped: BoolArray | None = None,
+        self, pattern: Array | None, mask: BoolArray, names: Sequence[str], precision: int
     ) -> None:
         self._pattern = pattern
         self._mask = mask
-        self._dropped = dropped  # cells [query, key]
         self._nothing = np.logical_not(mask.any(axis=1))  # queries that may attend to no key
         self._plain = _least_plain(precision)
         self.widths = [max(cell_len(name), weight_cells(precision)) for name in names]
@@ -159,16 +156,27 @@ class PatternRows:
         self._index = np.arange(len(names))
         self._masked = _(NOTHING)
 
+    def row(self, query: int) -> Array:
+        """The weights of one row."""
+        assert self._pattern is not None  # noqa: S101 - or a subclass has others
+        row: Array = self._pattern[query]
+        return row
+
+    def gone(self, row: Array) -> BoolArray | None:
+        """Which cells of a row are dropped, if any can be."""
+        return None
+
     def line(self, query: int, columns: slice) -> str:
         """The cells of some columns of one row, each with the gap before it."""
         if self._nothing[query]:
             room = max(self.widths[columns][0], cell_len(self._masked))
             return GAP + pad(self._masked, room, ">")
-        weights = self._pattern[query, columns]
+        row = self.row(query)
+        weights, gone = row[columns], self.gone(row)
         tiny = (weights > 0) & (weights < self._plain)
         kind = np.where(self._mask[query, columns], tiny.astype(np.intp), 2)
-        if self._dropped is not None:
-            kind[self._dropped[query, columns]] = 3
+        if gone is not None:
+            kind[gone[columns] & self._mask[query, columns]] = 3
         cells = self._kinds[kind, self._index[columns]]
         return "".join(cells.tolist()) % tuple(weights[kind == 0].tolist())
 
@@ -208,8 +216,9 @@ def facts(trace: Trace) -> Iterator[str]:
     facts = [model_name(model)]
     if model.seed is not None:
         facts.append(_("seed {seed}").format(seed=model.seed))
-    facts += [shape_words(request)] if request.target is not None else []
-    facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
+    stacks = shape_words(request)
+    facts += [stacks] if stacks else []
+    facts.append(counts.shapes(model, model.writes if isinstance(model, CheckpointModel) else None))
     facts.append(f"d_model {model.d_model}")
     if request.learning is not None and request.learning.steps:
         facts.append(honest(request.learning))
@@ -301,7 +310,7 @@ def _query_table(
 ) -> Iterator[str]:
     """What one query attends to: keys down, heads across, and what it gets."""
     query = part.query or 0
-    heads = part.heads(trace)
+    heads = part.heads(trace, attention.name)
     allowed = attention.masks[layer][query]
     pattern = attention.layers[layer].pattern
 

@@ -119,8 +119,11 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         else:
             self._publish()
 
-    def set_busy(self, busy: bool) -> None:
-        self._status.busy = busy
+    def say_work(self, words: str) -> None:
+        self._status.work = words
+
+    def cancels(self) -> str:
+        return _("esc cancels")
 
     def _publish(self) -> None:
         """Hand the state to the widgets."""
@@ -206,7 +209,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
     @property
     def settled(self) -> bool:
         """Whether what is shown belongs to what was asked for."""
-        return self._burst is None and not self._status.busy
+        return self._burst is None and not self.busy
 
     # Places.
 
@@ -286,6 +289,15 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
 
     def _pane(self, name: str) -> Pane:
         return self._panes[name]
+
+    def action_leave(self) -> None:
+        """Do what was announced: cancel what takes long. Else leave the sentence."""
+        in_sentence = isinstance(self.focused, Sentence)
+        if not ((self._announced or not in_sentence) and self.cancel()):
+            self.action_focus_pane()
+
+    def action_again(self) -> None:
+        self.again()
 
     def action_focus_pane(self) -> None:
         self._publish()

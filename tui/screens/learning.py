@@ -97,7 +97,7 @@ class LearningScreen(TracingScreen):
 
     def advance(self) -> None:
         """One tick of a run, which ends when all is learned or anything else is done."""
-        if self._ticks is None or self._tracing:
+        if self._ticks is None or self.busy:
             return
         learning = self.state.asked.learning
         elsewhere = self.state.view.pane != "learning" or self.app.screen is not self

@@ -3,16 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
+from core.language import _
+from core.progress import Cancelled, watched
 from core.types import Request
 from tui.quick import QUICK_CHARACTERS, learns_quickly
 from tui.scene import View
 from tui.state import Answer, Explorer, attempt
+
+TELL_SECONDS = 0.25  # what is done sooner is not announced
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A request on its way to a thread, and in it.
+
+    Attributes
+    ----------
+    request : Request
+    make : function
+        Gives the answer.
+    wanted : bool
+        It ends at its next step where nobody waits for it any more.
+    at : tuple of str, int and int
+        What it does, how many steps are done, and of how many.
+    """
+
+    request: Request
+    make: Callable[[], Answer]
+    wanted: bool = True
+    at: tuple[str, int, int] | None = None
+
+    def run(self) -> Answer | AttnError | None:
+        """In the thread: the answer, or why there is none; None where it was cancelled."""
+        worker = get_current_worker()
+
+        def watch(what: str, done: int, total: int) -> None:
+            if worker.is_cancelled or not self.wanted:
+                raise Cancelled
+            self.at = what, done, total
+
+        try:
+            with watched(watch):
+                return attempt(self.make)
+        except Cancelled:
+            return None
 
 
 class TracingScreen(Screen[None]):
@@ -21,27 +62,38 @@ class TracingScreen(Screen[None]):
     def __init__(self, view: View) -> None:
         super().__init__()
         self.state = Explorer(view)
-        self.generation = 0
-        self._tracing = False
-        self._queued: tuple[int, Request, Callable[[], Answer]] | None = None
+        self._job: Job | None = None  # in the thread, wanted or not
+        self._waiting: Job | None = None
+        self._telling: Timer | None = None
+        self._announced = self._cancelled = False
 
     def answered(self) -> None:
         """The state has a new trace, or a refusal; subclasses show it."""
 
-    def set_busy(self, busy: bool) -> None:
-        """An answer takes more than a moment, or is there; subclasses say so."""
+    def say_work(self, words: str) -> None:
+        """What is to be said of the work that is done; subclasses show it, and nothing for none."""
+
+    def cancels(self) -> str:
+        """Which keys cancel, in words; subclasses know."""
+        return ""
 
     def keeps(self, request: Request, error: AttnError) -> bool:
         """Whether a refusal leaves what is shown as it was; subclasses then say why."""
         return False
 
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is on its way."""
+        return self._waiting is not None or (self._job is not None and self._job.wanted)
+
     def submit(self, request: Request) -> None:
         """Ask for a trace; whatever was asked before is stale from now on."""
-        self.generation += 1
+        self._forget()
+        self._cancelled = False
         self.state.asked = request
         state, other = self.state, self.state.view.compare
         if len(request.text) + len(request.target or "") > QUICK_CHARACTERS:
-            self._run_in_thread(request, lambda: state.answer(*state.prepare(request), other))
+            self._run(Job(request, lambda: state.answer(*state.prepare(request), other)))
             return
         prepared = attempt(lambda: state.prepare(request))
         if isinstance(prepared, AttnError):
@@ -49,40 +101,87 @@ class TracingScreen(Screen[None]):
         elif state.is_quick(*prepared) and learns_quickly(request, state.view.request):
             self._take(request, attempt(lambda: state.answer(*prepared, other)))
         else:
-            self._run_in_thread(request, lambda: state.answer(*prepared, other))
+            self._run(Job(request, lambda: state.answer(*prepared, other)))
 
-    def _run_in_thread(self, request: Request, make: Callable[[], Answer]) -> None:
-        """Run, or wait for the run under way: a thread cannot be stopped, and two would need
-        the memory of two traces.
+    def again(self) -> None:
+        """Ask once more for what was asked last, where it was cancelled or refused."""
+        if self._cancelled or self.state.error is not None:
+            self.submit(self.state.asked)
+
+    def cancel(self) -> bool:
+        """Let go of what is computed; whether there was anything. What is shown stays."""
+        if not self.busy:
+            return False
+        self._forget()
+        self._done()
+        self._cancelled = True
+        before = self.state.trace is not None
+        self.say_work(
+            _("cancelled: what is shown is from before · ^r computes it")
+            if before
+            else _("cancelled · ^r computes it")
+        )
+        return True
+
+    def _forget(self) -> None:
+        """Nobody waits any more for what was asked."""
+        self._waiting = None
+        if self._job is not None:
+            self._job.wanted = False
+
+    def _run(self, job: Job) -> None:
+        """Run in a thread, or wait for the one that runs: it ends at its next step, and two at once
+        would need the memory of two traces.
         """
-        self.set_busy(True)
-        job = (self.generation, request, make)
-        if self._tracing:
-            self._queued = job
+        self.say_work(_("computing…"))
+        if self._telling is None:
+            self._announced = False
+            self._telling = self.set_interval(TELL_SECONDS, self.tell)
+        if self._job is not None:
+            self._waiting = job
         else:
-            self._tracing = True
-            self.run_worker(partial(self._work, *job), thread=True, group="trace")
+            self._job = job
+            self.run_worker(lambda: self._work(job), thread=True, group="trace")
 
-    def _work(self, generation: int, request: Request, make: Callable[[], Answer]) -> None:
+    def tell(self) -> None:
+        """Say how far the work is, and how to end it."""
+        if not self.busy:
+            return
+        self._announced = True
+        job = self._waiting or self._job
+        at = None if job is None else job.at
+        self.say_work(
+            " · ".join((_("computing…") if at is None else in_words(*at), self.cancels()))
+        )
+
+    def _work(self, job: Job) -> None:
         """In a thread: the trace, or why there is none."""
-        result = attempt(make)
+        result = job.run()
         if not get_current_worker().is_cancelled:  # the screen is still there
-            self.app.call_from_thread(self._arrived, generation, request, result)
+            self.app.call_from_thread(self._arrived, job, result)
 
-    def _arrived(self, generation: int, request: Request, result: Answer | AttnError) -> None:
+    def _arrived(self, job: Job, result: Answer | AttnError | None) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
-        self._tracing = False
+        self._job = None
         if self.app.return_code is not None:  # the explorer is being taken apart
             return
-        waiting, self._queued = self._queued, None
-        if generation == self.generation:
-            self._take(request, result)
-        elif waiting is not None and waiting[0] == self.generation:
-            self._run_in_thread(*waiting[1:])
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._run(waiting)
+        elif job.wanted and result is not None:
+            self._take(job.request, result)
+
+    def _done(self) -> None:
+        """Nothing is on its way."""
+        if self._telling is not None:
+            self._telling.stop()
+            self._telling = None
+        self._announced = False
+        self.say_work("")
 
     def _take(self, request: Request, result: Answer | AttnError) -> None:
         """Put the answer to a request into the state."""
-        self.set_busy(False)
+        self._done()
         if isinstance(result, AttnError):
             if self.keeps(request, result):
                 return
@@ -92,3 +191,14 @@ class TracingScreen(Screen[None]):
             if refused is not None:
                 self.state.refuse(request, refused)
         self.answered()
+
+
+def in_words(what: str, done: int, total: int) -> str:
+    """Where a computation is; steps are counted from 1 here, as they are not numbered but many."""
+    words = {
+        "reading": _("reading weights: layer {n} of {total}"),
+        "layers": _("computing: layer {n} of {total}"),
+        "learning": _("learning: step {n:,} of {total:,}"),
+        "comparing": _("comparing: layer {n} of {total}"),
+    }[what]
+    return words.format(n=done + 1, total=total)

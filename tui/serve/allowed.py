@@ -15,8 +15,8 @@ WARNING = 60.0
 # Names of actions. What is not among them cannot be reached: a new action has to be weighed first.
 SCREEN_ACTIONS = frozenset(
     (
-        "attention", "block", "cycle", "drop_wish", "edit", "edit_target", "focus_pane",
-        "follow", "guess", "help", "jump", "learn", "lesson", "mask", "move", "next_pane",
+        "again", "attention", "block", "cycle", "drop_wish", "edit", "edit_target",
+        "follow", "guess", "help", "jump", "learn", "leave", "lesson", "mask", "move", "next_pane",
         "next_shown", "other", "page", "paint", "pane", "put_back", "rate", "read",
         "reset_learning", "run_learning", "show_results", "stage", "step", "switch",
         "temperature", "type_over", "type_wish", "undo", "word",

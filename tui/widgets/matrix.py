@@ -21,6 +21,7 @@ from tui.widgets.weights import label_column
 _MARK = 2
 _MASKED = "·"
 _REMOVED_DIGITS = 3
+_ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
 
@@ -52,13 +53,14 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
 
 def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
     """A header of keys, then a line for each query."""
-    view, pattern, allowed = scene.view, scene.matrix, scene.mask
+    view, allowed = scene.view, scene.mask
+    # Only these rows: a real model's are made when they are looked at.
+    pattern, removed = scene.rows(shown.rows.start, shown.rows.stop)  # [row, key], [row]
     at, keys = (scene.query, scene.key), slice(shown.keys.start, shown.keys.stop)
     steps, cursor = palette.ramp, palette.cursor
     if shown.cell < _DIGITS_FROM:
         steps, cursor = palette.ink, palette.cursor_glyph
     lines = [_header(scene, palette, shown)]
-    removed = scene.read.matrix(view.head).removed if scene.read and shown.aside else None
     for query in shown.rows:
         chosen = query == at[0]
         line: Line = [
@@ -68,11 +70,12 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 palette.selected if chosen else palette.base,
             ),
         ]
-        values, kept = pattern[query, keys].tolist(), allowed[query, keys].tolist()
+        row = pattern[query - shown.rows.start]
+        values, kept = row[keys].tolist(), allowed[query, keys].tolist()
         parts = [value / full for value in values]
         if view.colours != SCALES[0]:
-            parts = shades(pattern[query], full, view.colours)[keys].tolist()
-        gone = scene.gone(pattern[query]) if shown.aside else None
+            parts = shades(row, full, view.colours)[keys].tolist()
+        gone = scene.gone(row) if shown.aside else None
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
             if not keep:
@@ -86,8 +89,8 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
             if chosen and key == at[1]:
                 style = cursor
             _append(line, text, style)
-        if removed is not None:
-            number = weight(float(removed[query]), _REMOVED_DIGITS)
+        if removed is not None and shown.aside:
+            number = weight(float(removed[query - shown.rows.start]), _REMOVED_DIGITS)
             line.append((f"{number:>{shown.aside}}", palette.dim))
         lines.append(line)
     return lines
@@ -143,7 +146,7 @@ def _matrix_place(layer: int, head: int, crosses: bool) -> str:
 
 def _number(scene: Scene) -> str:
     """The weight under the cursor, or why there is none."""
-    row = scene.matrix[scene.query]
+    row = scene.rows(scene.query, scene.query + 1).weights[0]
     if not scene.mask[scene.query, scene.key]:
         return _("masked")
     gone = scene.gone(row)
@@ -161,6 +164,16 @@ def scale_in_words(scale: str, full: float) -> list[str]:
         least = full / 10**DECADES
         return [_("colours from {least:g} to {most:g}").format(least=least, most=full)]
     return [] if full == 1 else [_("full colour {value:g}").format(value=full)]
+
+
+def _largest(scene: Scene) -> float:
+    """The largest weight of a head, some rows at a time: more may be more than memory holds."""
+    found = 0.0
+    for start in range(0, len(scene.queries), _ROWS):
+        found = max(found, largest(scene.rows(start, start + _ROWS).weights))
+        if found >= 1 and not scene.signed:
+            break
+    return found
 
 
 class MatrixPane(Pane):
@@ -210,7 +223,7 @@ class MatrixPane(Pane):
         """The weight of full colour: one scale for the head, found once a trace and head."""
         of, head = scene.read or scene.layer.pattern, scene.view.head
         if self._scale[0] is not of or self._scale[1] != head:
-            full = nice_ceiling(largest(scene.matrix))
+            full = nice_ceiling(_largest(scene))
             self._scale = (of, head, full if scene.signed else min(1.0, full))
         return self._scale[2]
 

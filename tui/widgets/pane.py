@@ -150,7 +150,7 @@ class Pane(Lines, can_focus=True):
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         super().watch_has_focus(_has_focus)
-        self.redraw()  # `on_focus` is called before it is so
+        self.redraw()  # the frame says it
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._wheel(event, WHEEL_ROWS)

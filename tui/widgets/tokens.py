@@ -12,7 +12,7 @@ from core.language import _
 from core.text import describe, label
 from core.types import Token, Tokens
 from tui.labels import pad
-from tui.scene import Scene
+from tui.scene import Scene, starts
 from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
@@ -177,6 +177,7 @@ class TokensPane(Pane):
         place = scene.key if scene.crosses else scene.query
         blocked = place in _blocked(scene) - scene.keys.padding
         facts = [
+            _("starts every target") if starts(scene) else "",
             _pieces(scene) or describe(scene.query_token),
             _("blocked as a key") if blocked else "",
             _dropped(scene, place),

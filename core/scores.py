@@ -1,0 +1,198 @@
+"""From q, k and v to what the heads mix: scores, mask, softmax; and the cells that are looked at.
+
+A pattern is [head, query, key]. The forward pass works through blocks of it and keeps none; the
+same steps make the rows that somebody looks at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.lazy import HeadArray, KeptHeads, LazyArray
+from core.parallel import each
+from core.room import empty
+from core.transformer_types import BoolArray, Facts, Float32, LayerFacts, Scoring
+
+_BLOCK = 2**18  # scores that are worked on at a time, so that they stay in a processor's cache
+_SAFE = 60.0  # a score below it needs no other subtracted: exp(60) × 10,000 is a float32
+
+
+def mix(
+    q: Float32,
+    k: Float32,
+    v: Float32 | None,
+    scoring: Scoring,
+    out: Float32 | None,
+    pattern: Float32 | None = None,
+) -> None:
+    """What each head mixes, pattern · v [head, query, d_head]: a block of scores at a time.
+
+    The pattern [head, query, key] stays where room for it is given; without v that is all.
+    """
+    shared = len(q) // len(k)  # query heads to a key/value head
+    if shared > 1:
+        k = np.repeat(k, shared, axis=0)  # [head, key, d_head]
+        v = None if v is None else np.repeat(v, shared, axis=0)  # [head, key, d_head]
+    heads, queries, keys = len(q), q.shape[1], k.shape[1]
+    small = queries >= q.shape[2] and bound(q, k, scoring) < _SAFE  # else it costs what it saves
+    high = max(1, min(queries, _BLOCK // keys))
+    wide = max(1, _BLOCK // (high * keys))
+
+    def some_heads(some: slice) -> None:
+        for top in range(0, queries, high):
+            rows = slice(top, min(top + high, queries))
+            placed = slice(scoring.first + rows.start, scoring.first + rows.stop)
+            seen, barred = reach(scoring.mask, placed, keys, whole=pattern is not None)
+            for start in range(some.start, some.stop, wide):
+                part = slice(start, min(start + wide, some.stop))
+                bias = None if scoring.bias is None else scoring.bias[part, placed, seen]
+                place = None if pattern is None else pattern[part, rows]
+                scores = score(q[part, rows], k[part, seen], scoring, bias, out=place)
+                softmax(scores, barred, out=scores, small=small)  # [head, query, key]
+                if v is not None and out is not None:
+                    np.matmul(scores, v[part, seen], out=out[part, rows])
+
+    each(some_heads, heads, work=heads * queries * keys * 2 * q.shape[2])
+
+
+def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
+    """What no score is above."""
+    bias = 0.0 if scoring.bias is None else float(np.abs(scoring.bias).max())
+    return largest(q) * largest(k) * abs(scoring.scale) + bias
+
+
+def score(
+    q: Float32, k: Float32, scoring: Scoring, bias: Float32 | None, out: Float32 | None = None
+) -> Float32:
+    """[head, query, key]: q·k scaled, soft-capped, with a bias; before the mask."""
+    keys = k.transpose(0, 2, 1)  # [head, d_head, key]
+    scores: Float32 = np.matmul(q * np.float32(scoring.scale), keys, out=out)
+    if scoring.softcap is not None:
+        scores /= np.float32(scoring.softcap)
+        np.tanh(scores, out=scores)
+        scores *= np.float32(scoring.softcap)
+    if bias is not None:
+        scores += bias
+    return scores
+
+
+def reach(
+    mask: BoolArray | None, rows: slice, keys: int, whole: bool
+) -> tuple[slice, Float32 | None]:
+    """From the first key to the last that some of the queries see, and the barrier among these.
+
+    All keys if the `whole` row is wanted.
+    """
+    if mask is None:
+        return slice(0, keys), None
+    allowed = mask[rows]
+    if whole:
+        return slice(0, keys), None if allowed.all() else barrier(allowed)
+    places = np.flatnonzero(allowed.any(axis=0))
+    seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, keys)
+    allowed = allowed[:, seen]
+    return seen, None if allowed.all() else barrier(allowed)
+
+
+def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads) -> dict[str, Any]:
+    """What is made when it is looked at, by the names of `AttentionTrace`, as `mix` has it."""
+    shared = len(q) // len(k)
+    shape = (len(q), q.shape[1], k.shape[1])
+
+    def dot(heads: slice, rows: Any) -> Float32:
+        keys = _shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
+        made: Float32 = np.matmul(q[heads][:, rows], keys)
+        return made
+
+    def attn_scores(heads: slice, rows: Any) -> Float32:
+        bias = None if scoring.bias is None else scoring.bias[heads][:, rows]
+        return score(q[heads][:, rows], _shared_rows(k, heads, shared), scoring, bias)
+
+    def pattern(heads: slice, rows: Any) -> Float32:
+        if isinstance(rows, slice):
+            made = empty(heads.stop - heads.start, rows.stop - rows.start, k.shape[1])
+            bias = None if scoring.bias is None else scoring.bias[heads]
+            some = replace(scoring, first=rows.start, bias=bias)
+            mix(q[heads][:, rows], _shared_rows(k, heads, shared), None, some, None, made)
+            return made
+        scores = attn_scores(heads, rows)
+        softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]), out=scores)
+        return scores
+
+    def z(heads: slice, rows: Any) -> Float32:
+        made: Float32 = np.matmul(pattern(heads, rows), _shared_rows(v, heads, shared))
+        return made
+
+    def for_heads(x: Float32) -> HeadArray:
+        """[head, pos, d_head]: k or v as every query head reads it."""
+        if shared == 1:
+            return x
+        shape = (len(q), *x.shape[1:])
+        return LazyArray(shape, lambda heads, rows: _shared_rows(x, heads, shared)[:, rows], kept)
+
+    return {
+        "k": for_heads(k),
+        "v": for_heads(v),
+        "dot": LazyArray(shape, dot, kept),
+        "attn_scores": LazyArray(shape, attn_scores, kept),
+        "pattern": LazyArray(shape, pattern, kept),
+        "z": LazyArray((len(q), q.shape[1], v.shape[2]), z, kept),
+    }
+
+
+def _shared_rows(x: Float32, heads: slice, shared: int) -> Float32:
+    """The key/value heads that some query heads read."""
+    if shared == 1:
+        return x[heads]
+    return x[[head // shared for head in range(heads.start, heads.stop)]]
+
+
+def largest(x: Float32) -> float:
+    """The largest length of a vector of [head, pos, d_head]."""
+    return math.sqrt(np.einsum("hpd,hpd->hp", x, x).max())
+
+
+def softmax(scores: Float32, barred: Float32 | None, out: Float32, small: bool = False) -> None:
+    """[..., query, key], each row over its allowed keys; masked cells and empty rows are 0.
+
+    The row's largest allowed score is subtracted first, so that nothing overflows, unless all
+    scores are known to be `small`. The −∞ that stands in for a masked cell is in `barred`, see
+    `barrier`, and never in the scores.
+    """
+    if barred is not None:
+        scores = np.add(scores, barred, out=out)
+    if not small:
+        top = scores.max(axis=-1, keepdims=True)
+        top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
+        scores = np.subtract(scores, top, out=out)
+    np.exp(scores, out=out)
+    total = out @ np.ones((out.shape[-1], 1), np.float32)  # [..., query, 1]
+    if barred is not None:
+        total[total == 0] = 1
+    out /= total
+
+
+def barrier(mask: BoolArray) -> Float32:
+    """[query, key]: 0 where a key may be attended to, −∞ where not."""
+    return np.where(mask, np.float32(0), np.float32(-np.inf))
+
+
+def build_mask(
+    count: int, facts: Facts, layer: LayerFacts, blocked: frozenset[int]
+) -> BoolArray | None:
+    """[query, key], True = may be attended; None when every key may be."""
+    if not facts.causal and not blocked and layer.window is None:
+        return None
+    query = np.arange(count)[:, None]
+    key = np.arange(count)[None, :]
+    allowed = np.ones((count, count), dtype=np.bool_)
+    if facts.causal:
+        allowed &= key <= query
+    if layer.window is not None:  # the query's own position counts
+        allowed &= query - key < layer.window
+    allowed[:, sorted(blocked)] = False
+    return allowed
