@@ -27,8 +27,9 @@ def entropy_bits(pattern: Array) -> Array:
         From 0 (all weight on one key) to log2 of the number of keys (spread evenly).
     """
     logs = np.log2(pattern, where=pattern > 0, out=np.zeros_like(pattern))
-    entropy: Array = -(pattern * logs).sum(axis=-1) + 0.0  # + 0.0 turns -0 into 0
-    return entropy
+    entropy: Array = -(pattern * logs).sum(axis=-1)
+    # A weight that rounding left above 1 counts less than 0; + 0.0 turns -0 into 0.
+    return np.maximum(entropy, 0) + 0.0
 
 
 def nice_ceiling(value: float) -> float:

@@ -42,3 +42,7 @@ def test_shades_by_matrix_by_row_and_by_powers_of_ten():
     np.testing.assert_allclose(log[0], [1, 2 / 3, 0])
     np.testing.assert_allclose(log[1:, 0], [1 + np.log10(0.008) / 3, 0])
     assert (shades(np.array([[1e-9, -0.5]]), 0.5, "log") == [[0, 1]]).all()
+
+
+def test_a_weight_that_rounding_left_above_1_has_no_entropy():
+    assert str(float(entropy_bits(np.array([1 + 1e-9, 0.0])))) == "0.0"
