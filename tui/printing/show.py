@@ -20,7 +20,6 @@ from core.types import (
     Attention,
     BoolArray,
     CheckpointModel,
-    LayerTrace,
     Request,
     Switches,
     Token,
@@ -34,7 +33,7 @@ from tui.printing.predictions import (
     predicted_json,
     predicted_table,
 )
-from tui.printing.table import Part, table_lines
+from tui.printing.table import Part, rows_of, table_lines
 from tui.scene import Scene, View
 
 SCHEMA = 1
@@ -133,10 +132,9 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
         )
         place = f"{attention.name},{layer}" if several else f"{layer}"
         for head in part.heads(trace, attention.name):
-            for query in part.queries(attention):
+            for query, *numbers in rows_of(attention.layers[layer], head, part.queries(attention)):
                 start = f"{place},{head},{asking[query]}"
-                allowed = attention.masks[layer][query]
-                yield _csv_row(attention.layers[layer], head, query, allowed, start, answering)
+                yield _csv_row(numbers, attention.masks[layer][query], start, answering)
 
 
 def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
@@ -311,18 +309,9 @@ def _csv_cell(text: str) -> str:
     return line.getvalue()
 
 
-def _csv_row(
-    arrays: LayerTrace, head: int, query: int, allowed: BoolArray, start: str, keys: list[str]
-) -> str:
+def _csv_row(numbers: list[list[float]], allowed: BoolArray, start: str, keys: list[str]) -> str:
     """The lines of one query, together: a piece a line would take half as long again."""
-    columns = zip(
-        keys,
-        arrays.dot[head, query].tolist(),
-        arrays.attn_scores[head, query].tolist(),
-        arrays.pattern[head, query].tolist(),
-        allowed.tolist(),
-        strict=True,
-    )
+    columns = zip(keys, *numbers, allowed.tolist(), strict=True)
     return "\n".join(
         [
             f"{start},{key},{dot!r},{score if shown else ''},{weight!r}"
