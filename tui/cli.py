@@ -21,7 +21,7 @@ import click
 
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
-from tui.checking import check, check_attention, check_format
+from tui.checking import check, check_attention, check_format, check_predictions, to_predict
 from tui.models import models
 from tui.options import (
     FORMATS,
@@ -139,6 +139,11 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
 @choice("--format", N_("What to print."), FORMATS, "table")
 @option("--derive", is_flag=True, help=N_("How the weight of one query and key comes about."))
+@option(
+    "--predictions",
+    is_flag=True,
+    help=N_("What a real model expects: after each token or --query, or at the masked ones."),
+)
 @output
 @attention(N_("Only this attention, with --target; of --derive the first unless named."))
 @number("--layer", N_("Only this layer."))
@@ -162,6 +167,7 @@ def show(
     words: tuple[str, ...],
     format: str,
     derive: bool,
+    predictions: bool,
     output: str | None,
     lesson: str | None,
     size: tuple[int, int],
@@ -171,21 +177,30 @@ def show(
     """Trace the text and write it down."""
     check_format(format, derive, options, given().intersection(OF_A_PICTURE))
     check_output(format, output)
+    if predictions:
+        check_predictions(format, derive, options)
     if format == "svg":
         view = _view_to_show(words, lesson, options, step=0)
         write_picture(view, theme, size, lesson, output)
         return
     view = _view_to_show(words, lesson, options)
-    check_attention(options, view.request)
+    if predictions:
+        view = to_predict(view)
+    else:
+        check_attention(options, view.request)
     view, result = traced(view)
 
-    from tui.printing.show import derivation_lines, formatted
+    from tui.printing.show import derivation_lines, formatted, predicted_lines
     from tui.printing.table import Part
 
     if derive:
         write_lines(derivation_lines(result, view, format), output)
         return
     part = Part(options["layer"], options["head"], options["query"], options["attention"])
+    if predictions:
+        lines = predicted_lines(result, format, part, view.precision, width(output))
+        write_lines(lines, output)
+        return
     if format == "npz":
         write_arrays(result, part, output)
         return

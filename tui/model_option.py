@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _OWN = N_("a real model brings its own")
 _TRAINED = N_("trained weights go with the attention that they were trained in")
-_DERIVED = N_("a derivation knows no biases, norms before attention and turned positions")
 _LEARNED = N_("wishes are learned by the seeded model alone")
 # Why, and the names of the parameters that are refused for it.
 _REFUSED = (
@@ -22,7 +21,6 @@ _REFUSED = (
     (_TRAINED, ("mask", "positions", "scale", "temperature", "projections", "normalizer")),
     (N_("numbers are typed over in the seeded model alone"), ("edits",)),
     (_LEARNED, ("wishes", "steps", "rate", "learn_head")),
-    (_DERIVED, ("derive",)),
     (N_("guests are shown the seeded model alone"), ("demo", "ssh", "web", "print_sshd")),
 )
 _OPTIONS = {"edits": "set", "wishes": "wish"}

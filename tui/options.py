@@ -54,13 +54,13 @@ def number(name: str, text: str, default: int | None = None) -> Callable[[Decora
 
 
 def choice(
-    name: str, text: str, words: Sequence[str], default: str
+    name: str, text: str, words: Sequence[str], default: str, metavar: str | None = None
 ) -> Callable[[Decorated], Decorated]:
-    """An option that takes one of some words."""
+    """An option that takes one of some words, which are named where there is room."""
     return option(
         name,
         type=Choice(words),
-        metavar="|".join(words),
+        metavar=metavar or "|".join(words),
         default=default,
         show_default=True,
         help=text,
@@ -76,6 +76,12 @@ _MODEL = (
             "A real model in place of the seeded one: its folder, a .gguf file, a name that"
             " “attn-tui models” lists, or owner/name of the Hugging Face hub, which downloads it."
         ),
+    ),
+    option(
+        "--mask-token",
+        type=keys,
+        metavar="I,J,…",
+        help=N_("Tokens that the model's mask token stands for, as in BERT; with --model only."),
     ),
     option(
         "--tokenizer",
@@ -195,7 +201,16 @@ _PLACES = (
     number("--head", N_("Head to look at."), 0),
     number("--query", N_("Token that attends."), 0),
     number("--key", N_("Token attended to."), 0),
-    choice("--pane", N_("Pane to start in."), PANES, "weights"),
+    choice(
+        "--pane",
+        N_(
+            "Pane to start in: tokens, weights, matrix, vectors, derivation, numbers, learning,"
+            " compare or predictions."
+        ),
+        PANES,
+        "weights",
+        "PANE",
+    ),
     choice("--vector", N_("Vector to look at."), VECTORS, "attn_out"),
     choice(
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
@@ -226,7 +241,10 @@ _SIZE = option(
     show_default=True,
     help=N_("Cells of the picture that --format svg draws."),
 )
-OF_A_TEXT = ("model", "tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
+OF_A_TEXT = (
+    *("model", "mask_token", "tokenizer", "as_saved", "target"),
+    *("d_model", "heads", "layers", "seed"),
+)
 
 
 _help = option(
@@ -325,6 +343,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["projections"],
             options["normalizer"],
             options["edits"],
+            options["mask_token"] or frozenset(),
         ),
         options["as_saved"],
         learning_of(options, None, options.get("head") or 0),

@@ -17,14 +17,14 @@ from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
 from core.checkpoints.target import decoder_tokens
-from core.checkpoints.vocabulary import open_vocabulary
+from core.checkpoints.vocabulary import find_mask, open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
 from core.tokenization import ModelTokenizer
 from core.transformer import common_start, logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
-from core.types import Tokens
+from core.types import Token, Tokens
 
 _REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
@@ -137,6 +137,21 @@ class Model:
             )
         return self._tokenizer
 
+    @property
+    def mask_token(self) -> Token | None:
+        """What hides a token from an encoder that sees both sides of it; None without one."""
+        return None if self.decoder or self._tokenizer is None else find_mask(self._tokenizer)
+
+    @property
+    def writing(self) -> ModelTokenizer:
+        """The tokenizer of what the stack with the language head reads."""
+        return self._writing or self.tokenizer
+
+    @property
+    def vocabulary(self) -> int:
+        """Rows of that stack's embedding."""
+        return (self.decoder or self.facts).vocabulary
+
     def target_tokens(self, text: str) -> Tokens:
         """What the decoder of an encoder–decoder reads of a target, its first token included.
 
@@ -149,8 +164,7 @@ class Model:
         plan, decoder = self._plan.target, self.decoder
         assert plan is not None  # noqa: S101 - an encoder–decoder has one
         assert decoder is not None  # noqa: S101
-        tokenizer = self._writing or self.tokenizer
-        return decoder_tokens(tokenizer, text, plan, decoder.vocabulary, self.path)
+        return decoder_tokens(self.writing, text, plan, decoder.vocabulary, self.path)
 
     def run(
         self,
@@ -161,8 +175,8 @@ class Model:
     ) -> ModelRun:
         """Run the model over token ids.
 
-        A decoder takes over what an earlier run has of the same first tokens, as long as that is
-        in use; its numbers are then those of a whole run to about 1e-6.
+        As long as an earlier run is in use the same tokens give it again, and a decoder takes over
+        what it has of the same first tokens; its numbers are then those of a whole run to 1e-5.
 
         Parameters
         ----------
@@ -195,12 +209,7 @@ class Model:
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
         check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
-        weights = self._stack_weights(first[0])
-        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
-        read = run_stack(
-            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
-        )
-        self._remember(read)
+        read = self._read(first[0], ids, blocked, keep_patterns)
         if encoder is None:
             return ModelRun(None, read)
         written = None
@@ -250,17 +259,27 @@ class Model:
             )
         return found
 
-    def _earlier(
-        self, facts: Facts, ids: Sequence[int], blocked: frozenset[int]
-    ) -> StackTrace | None:
-        """The run still in use that has the most of these tokens at its start."""
-        runs = filter(None, (run() for run in self._runs))
-        return max(runs, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+    def stack_of(self, attention: str) -> tuple[StackPlan, Weights]:
+        """The stack that one of `core.names.ATTENTIONS` belongs to, and its weights."""
+        plan = self._plan.decoder if attention != "encoder" else None
+        stack = plan or reading(self._plan)
+        return stack, self._stack_weights(stack)
 
-    def _remember(self, run: StackTrace) -> None:
-        """Let the next run begin with this one, or with the last of those still in use."""
-        in_use = [known for known in self._runs if known() is not None]
-        self._runs = (*in_use[1 - _REMEMBERED :], ref(run))
+    def _read(
+        self, stack: StackPlan, ids: Sequence[int], blocked: frozenset[int], keep_patterns: bool
+    ) -> StackTrace:
+        """Run the stack that reads the text, as far as no run that is still in use has done so."""
+        facts, weights = stack.facts, self._stack_weights(stack)
+        if keep_patterns:
+            return run_stack(facts, weights, ids, blocked, keep_patterns=True)
+        in_use = [run for run in (known() for known in self._runs) if run is not None]
+        for run in in_use:
+            if (run.ids, run.blocked) == (tuple(ids), blocked):
+                return run
+        most = max(in_use, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+        made = run_stack(facts, weights, ids, blocked, earlier=most)
+        self._runs = tuple(map(ref, (*in_use[1 - _REMEMBERED :], made)))
+        return made
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

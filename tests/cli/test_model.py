@@ -114,7 +114,6 @@ def test_long_text_is_cut_with_a_note(model):
         (["--steps", "3"], "--steps does not go with --model"),
         (["--target", "t5"], "--target does not go with bert-legacy (BERT), which is no encoder"),
         (["--attention", "cross"], "--attention does not go with bert-legacy (BERT), which is no"),
-        (["--derive"], "--derive does not go with --model: a derivation knows no biases"),
         (["--block", "7"], "blocked key 7 is out of range"),
         (["--layer", "2"], "layer 2 is out of range: choose 0 to 1"),
     ],

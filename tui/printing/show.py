@@ -28,6 +28,12 @@ from core.types import (
 )
 from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
+from tui.printing.predictions import (
+    places_to_print,
+    predicted_csv,
+    predicted_json,
+    predicted_table,
+)
 from tui.printing.table import Part, table_lines
 from tui.scene import Scene, View
 
@@ -67,13 +73,30 @@ def formatted(
     return table_lines(trace, part, precision, width)
 
 
+def predicted_lines(
+    trace: Trace, form: str, part: Part, precision: int, width: int | None
+) -> Iterator[str]:
+    """What a real model expects, as ``table`` or ``csv``, or beside the trace in its ``json``."""
+    shown = places_to_print(trace, part.query)  # refused here, before a line is written
+    if form == "json":
+        return json_lines(trace, part, predicted=predicted_json(trace, shown))
+    if form == "csv":
+        return predicted_csv(trace, shown)
+    return predicted_table(trace, shown, part.query is not None, precision, width)
+
+
 def derivation_lines(trace: Trace, view: View, form: str) -> Iterator[str]:
     """How the weight of a view's query and key comes about, as ``table`` or ``markdown``."""
     blocks = blocks_of(Scene(view, trace))
     return as_markdown(blocks) if form == "markdown" else as_text(blocks)
 
 
-def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> Iterator[str]:
+def json_lines(
+    trace: Trace,
+    part: Part,
+    compared: Comparison | None = None,
+    predicted: Iterator[dict[str, Any]] | None = None,
+) -> Iterator[str]:
     """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
     head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in _json_head(trace))
     yield f"{{{head},"
@@ -87,6 +110,9 @@ def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> 
     for left, (attention, layer) in enumerate(layers, 1 - len(layers)):
         yield from _json_layer(trace, attention, layer, part)
         yield "]}," if left else "]}"
+    if predicted is not None:
+        yield '], "predictions": ['
+        yield from _joined(map(_json, predicted))
     if compared is None:
         yield "]}"
     else:
@@ -154,7 +180,9 @@ def _json_switches(trace: Trace) -> dict[str, Any]:
     request, switches, rules = trace.request, trace.request.switches, trace.encoder.rules
     blocked = sorted(trace.encoder.rule.blocked)
     if isinstance(request.model, CheckpointModel):
-        return {"mask": rules[0].name if len(set(rules)) == 1 else None, "blocked": blocked}
+        hidden = {"masked": sorted(switches.masked)} if switches.masked else {}
+        rule = rules[0].name if len(set(rules)) == 1 else None
+        return {"mask": rule, "blocked": blocked, **hidden}
     return {
         "tokenizer": request.tokenizer,
         "as_saved": request.as_saved,
@@ -208,7 +236,10 @@ def _json_token(token: Token) -> str:
 
 def _token_facts(token: Token) -> dict[str, Any]:
     names = ("text", "piece", "id", "start", "end", "special")
-    return {name: getattr(token, name) for name in names}
+    found = {name: getattr(token, name) for name in names}
+    if token.hides is not None:
+        found["hides"] = {"piece": token.hides.piece, "id": token.hides.id}
+    return found
 
 
 def _json_compare(compared: Comparison) -> dict[str, Any]:
