@@ -1,5 +1,9 @@
 """What a causal model takes over from an earlier run is what a whole run would give."""
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from weakref import ref
+
 import numpy as np
 import pytest
 
@@ -187,3 +191,30 @@ def test_a_trace_holds_its_run(tmp_path, counted):
     for layer, block in zip(found.layers, whole.blocks, strict=True):
         np.testing.assert_allclose(layer.pattern, block.pattern, atol=1e-5)
     assert shown.run.last.final.shape == (4, shown.request.model.d_model)
+
+
+def test_run_is_freed_with_its_last_holder():
+    """At once, not when the garbage is collected: a long text's run has gigabytes."""
+    model = model_of("llama-shards")
+    run = model.run(BEFORE)
+    run.last.blocks[0].pattern[0]
+    held = ref(run.last)
+    gc.disable()
+    try:
+        del run
+        assert held() is None
+    finally:
+        gc.enable()
+
+
+def test_threads_may_run_one_model():
+    """Each gets what belongs to its text, whatever the others leave behind."""
+    model = model_of("mistral-window")
+    texts = [[*BEFORE[:i], 9, *BEFORE[i:]] for i in range(len(BEFORE))]
+    expected = [model_of("mistral-window").run(ids).last for ids in texts]
+    held = []  # so that there is something to take over
+    with ThreadPoolExecutor(4) as pool:
+        for _again in range(3):
+            held.append(list(pool.map(lambda ids: model.run(ids).last, texts)))
+            for found, whole in zip(held[-1], expected, strict=True):
+                assert_same(found, whole)
