@@ -131,7 +131,9 @@ class Scene:
 
     @property
     def attention(self) -> Attention:
-        return self.trace.attentions[self.view.attention]
+        found = getattr(self.trace, self.view.attention)  # which are named alike
+        assert isinstance(found, Attention)  # noqa: S101 - a view is of what its trace has
+        return found
 
     @property
     def queries(self) -> Tokens:

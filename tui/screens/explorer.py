@@ -89,7 +89,6 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         with Vertical(id="sentence-box") as box:
             box.border_title = _("Sentence")
             yield CaptionedLine("", self.state.view.request.text, id="sentence")
-        yield Tabs()
         with Horizontal(id="body"):
             yield TokensPane("tokens")
             with Vertical(id="middle"):
@@ -220,8 +219,10 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self.select(**event.places)
 
     def select(self, **places: object) -> None:
+        before = self.state.view
         self.state.select(**places)
-        self._publish()
+        if self.state.view != before:
+            self._publish()
 
     @on(Pressed)
     def _pressed(self, event: Pressed) -> None:
@@ -334,7 +335,14 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
             self.call_after_refresh(self.set_focus, self._focus_before)
             self._focus_before = None
         self.set_class(small, "-too-small")
-        self.set_class(width < WIDE[0] or height < WIDE[1], "-compact")
+        compact = width < WIDE[0] or height < WIDE[1]
+        self.set_class(compact, "-compact")
+        if compact and not self.query(Tabs):
+            tabs = Tabs()
+            tabs.view = self.state.view
+            tabs.scene = self.scene
+            self.add_lines(tabs)
+            self.mount(tabs, before="#body")
         if small:
             need = _("attn-tui needs {width} × {height} cells.")
             need = need.format(width=SMALLEST[0], height=SMALLEST[1])
