@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import version
+from importlib.util import find_spec
 
-from bench import measure
+from bench import measure, peers
 from bench.table import Row, format_table
 
-_PARTS = ("start", "keys", "bytes", "memory", "show")
+_PARTS = ("start", "keys", "bytes", "memory", "show", "peers")
 
 
 def parse() -> argparse.Namespace:
@@ -46,7 +47,8 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 def machine() -> str:
     """The date, and what the figures depend on."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "textual"))
+    names = ["numpy", "textual", *filter(find_spec, peers.PEERS)]
+    packages = ", ".join(f"{name} {version(name)}" for name in names)
     cores = len(os.sched_getaffinity(0))
     return f"{date.today()} · Python {platform.python_version()}, {packages} · {cores} cores"
 
@@ -56,14 +58,25 @@ def _progress(name: str) -> None:
         print(f"\r\x1b[K{name}", end="", file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    options = parse()
+def _gathered(rows: Iterator[Row]) -> list[Row]:
     found = []
-    for row in rows(options):
+    for row in rows:
         found.append(row)
         _progress(row.name)
     _progress("")
-    print(f"{machine()}\n\n{format_table(found)}")
+    return found
+
+
+def main() -> None:
+    options = parse()
+    print(machine())
+    if set(options.only) - {"peers"}:
+        print(f"\n{format_table(_gathered(rows(options)))}")
+    if "peers" in options.only:
+        for note in peers.notes():
+            print(f"\n{note}")
+        found = _gathered(peers.rows(min(3, options.runs), options.keys))
+        print(f"\n{format_table(found, 'peer')}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from string import ascii_letters
 
+from bench.memory import private_bytes
 from bench.table import Row, percentile
 from bench.terminal import COLOURS, Terminal, environment
 
@@ -172,7 +173,7 @@ def _private(command: list[str], ready: Callable[[str], bool]) -> int:
     with Terminal(command) as terminal:
         terminal.wait_until(ready)
         terminal.type("")  # until it is quiet once more
-        return terminal.private_bytes()
+        return private_bytes(terminal.pid)
 
 
 def show(counts: list[int], runs: int) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-_HEAD = ("figure", "ours", "floor", "ratio", "goal", "met")
+_HEAD = ("figure", "ours", "{other}", "ratio", "goal", "met")
 _UNITS = {
     "ms": (1e-3, ".1f"),
     "s": (1.0, ".2f"),
@@ -25,7 +25,7 @@ class Row:
     unit : str
         One of ms, s, B and MiB; samples are in seconds and bytes.
     ours, floor : sequence of float
-        Samples; an empty floor means that nothing compares.
+        Samples, of the floor or of a peer; an empty one means that nothing compares.
     goal : float, optional
         Upper limit of the ratio, or with `absolute` of the median.
     """
@@ -44,9 +44,9 @@ def percentile(samples: Sequence[float], share: float) -> float:
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
-def format_table(rows: Sequence[Row]) -> str:
-    """The rows below their head, columns padded to one width."""
-    cells = [_HEAD, *(_cells(row) for row in rows)]
+def format_table(rows: Sequence[Row], other: str = "floor") -> str:
+    """The rows below their head, columns padded to one width; ours stands beside `other`."""
+    cells = [tuple(name.format(other=other) for name in _HEAD), *(_cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(_HEAD))]
     lines = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in cells]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
@@ -85,4 +85,4 @@ def _goal(row: Row) -> str:
         return "–"
     if row.absolute:
         return f"< {_number(row.goal, row.unit)} {row.unit}"
-    return f"< {row.goal:g} ×"
+    return f"< {row.goal:.3g} ×"

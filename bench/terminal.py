@@ -17,7 +17,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import pyte
 
@@ -35,6 +35,8 @@ _UNWANTED_SORTS = re.compile("TEXTUAL|PYTHON(?!PATH$|HOME$)")
 # A terminal that speaks no kitty protocol skips its sequences; pyte would print their last letter.
 _NOT_FOR_PYTE = re.compile(r"\x1b\[[<>=][0-9;]*[a-z]")
 _BROKEN_OFF = re.compile(r"\x1b(?:\[(?:[<>=][0-9;]*)?)?\Z")
+
+Ready: TypeAlias = Callable[[str], bool]  # of a screen
 
 
 class Chunk(NamedTuple):
@@ -107,34 +109,28 @@ class Terminal:
         """The lines of the screen, without blanks at their ends."""
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def wait_until(self, ready: Callable[[str], bool]) -> Response:
+    def wait_until(self, ready: Ready) -> Response:
         """Gather what follows the start until the screen is ready and quiet."""
-        chunks: list[Chunk] = []
-        moment, limit = self._started, self._started + DEADLINE
-        while not ready(self.text):
-            if time.perf_counter() > limit:
-                raise TimeoutError(f"not ready; the screen shows:\n{self.text}")
-            latest = self._gather()
-            chunks += latest
-            moment = self._replay(latest) or moment
-        return self._response(self._started, moment, chunks, "")
+        return self._until(ready, self._started, self._started, [], "")
 
-    def type(self, keys: str) -> Response:
-        """Send keys and gather what follows until the terminal is quiet."""
+    def type(self, keys: str, ready: Ready = lambda _screen: True) -> Response:
+        """Send keys and gather what follows until the terminal is ready and quiet."""
         self._replay(self._gather(0.0, 0.0))  # what came meanwhile belongs to no key
         before = self.text
         sent = time.perf_counter()
         os.write(self._master, keys.encode())
         chunks = self._gather()
-        return self._response(sent, self._replay(chunks) or sent, chunks, before)
+        return self._until(ready, sent, self._replay(chunks) or sent, chunks, before)
 
-    def private_bytes(self) -> int:
-        """Memory that only this process has."""
-        with open(f"/proc/{self.pid}/smaps_rollup", encoding="ascii") as file:
-            found = re.findall(r"^Private_(?:Dirty|Clean): +(\d+) kB", file.read(), re.MULTILINE)
-        return sum(map(int, found)) * 1024
-
-    def _response(self, start: float, moment: float, chunks: list[Chunk], before: str) -> Response:
+    def _until(
+        self, ready: Ready, start: float, moment: float, chunks: list[Chunk], before: str
+    ) -> Response:
+        while not ready(self.text):
+            if time.perf_counter() > start + DEADLINE:
+                raise TimeoutError(f"not ready; the screen shows:\n{self.text}")
+            latest = self._gather()
+            chunks += latest
+            moment = self._replay(latest) or moment
         size = sum(len(chunk.data) for chunk in chunks)
         return Response(moment - start, size, before, self.text)
 

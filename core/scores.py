@@ -7,25 +7,38 @@ same steps make the rows that somebody looks at.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from core.lazy import HeadArray, KeptHeads, LazyArray
 from core.parallel import each
+from core.room import empty
 from core.transformer_types import BoolArray, Facts, Float32, LayerFacts, Scoring
 
 _BLOCK = 2**18  # scores that are worked on at a time, so that they stay in a processor's cache
 _SAFE = 60.0  # a score below it needs no other subtracted: exp(60) × 10,000 is a float32
 
 
-def mix(q: Float32, k: Float32, v: Float32, scoring: Scoring, out: Float32) -> None:
-    """What each head mixes, pattern · v [head, query, d_head]: a block of scores at a time."""
+def mix(
+    q: Float32,
+    k: Float32,
+    v: Float32 | None,
+    scoring: Scoring,
+    out: Float32 | None,
+    pattern: Float32 | None = None,
+) -> None:
+    """What each head mixes, pattern · v [head, query, d_head]: a block of scores at a time.
+
+    The pattern [head, query, key] stays where room for it is given; without v that is all.
+    """
     shared = len(q) // len(k)  # query heads to a key/value head
     if shared > 1:
-        k, v = np.repeat(k, shared, axis=0), np.repeat(v, shared, axis=0)  # [head, key, d_head]
+        k = np.repeat(k, shared, axis=0)  # [head, key, d_head]
+        v = None if v is None else np.repeat(v, shared, axis=0)  # [head, key, d_head]
     heads, queries, keys = len(q), q.shape[1], k.shape[1]
-    small = bound(q, k, scoring) < _SAFE
+    small = queries >= q.shape[2] and bound(q, k, scoring) < _SAFE  # else it costs what it saves
     high = max(1, min(queries, _BLOCK // keys))
     wide = max(1, _BLOCK // (high * keys))
 
@@ -33,13 +46,15 @@ def mix(q: Float32, k: Float32, v: Float32, scoring: Scoring, out: Float32) -> N
         for top in range(0, queries, high):
             rows = slice(top, min(top + high, queries))
             placed = slice(scoring.first + rows.start, scoring.first + rows.stop)
-            seen, barred = reach(scoring.mask, placed, keys)
+            seen, barred = reach(scoring.mask, placed, keys, whole=pattern is not None)
             for start in range(some.start, some.stop, wide):
                 part = slice(start, min(start + wide, some.stop))
                 bias = None if scoring.bias is None else scoring.bias[part, placed, seen]
-                scores = score(q[part, rows], k[part, seen], scoring, bias)  # [head, query, key]
-                softmax(scores, barred, out=scores, small=small)
-                np.matmul(scores, v[part, seen], out=out[part, rows])
+                place = None if pattern is None else pattern[part, rows]
+                scores = score(q[part, rows], k[part, seen], scoring, bias, out=place)
+                softmax(scores, barred, out=scores, small=small)  # [head, query, key]
+                if v is not None and out is not None:
+                    np.matmul(scores, v[part, seen], out=out[part, rows])
 
     each(some_heads, heads, work=heads * queries * keys * 2 * q.shape[2])
 
@@ -50,9 +65,12 @@ def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
     return largest(q) * largest(k) * abs(scoring.scale) + bias
 
 
-def score(q: Float32, k: Float32, scoring: Scoring, bias: Float32 | None) -> Float32:
+def score(
+    q: Float32, k: Float32, scoring: Scoring, bias: Float32 | None, out: Float32 | None = None
+) -> Float32:
     """[head, query, key]: q·k scaled, soft-capped, with a bias; before the mask."""
-    scores: Float32 = np.matmul(q * np.float32(scoring.scale), k.transpose(0, 2, 1))
+    keys = k.transpose(0, 2, 1)  # [head, d_head, key]
+    scores: Float32 = np.matmul(q * np.float32(scoring.scale), keys, out=out)
     if scoring.softcap is not None:
         scores /= np.float32(scoring.softcap)
         np.tanh(scores, out=scores)
@@ -62,11 +80,18 @@ def score(q: Float32, k: Float32, scoring: Scoring, bias: Float32 | None) -> Flo
     return scores
 
 
-def reach(mask: BoolArray | None, rows: slice, keys: int) -> tuple[slice, Float32 | None]:
-    """From the first key to the last that some of the queries see, and the barrier among these."""
+def reach(
+    mask: BoolArray | None, rows: slice, keys: int, whole: bool
+) -> tuple[slice, Float32 | None]:
+    """From the first key to the last that some of the queries see, and the barrier among these.
+
+    All keys if the `whole` row is wanted.
+    """
     if mask is None:
         return slice(0, keys), None
     allowed = mask[rows]
+    if whole:
+        return slice(0, keys), None if allowed.all() else barrier(allowed)
     places = np.flatnonzero(allowed.any(axis=0))
     seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, keys)
     allowed = allowed[:, seen]
@@ -88,6 +113,12 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
         return score(q[heads][:, rows], _shared_rows(k, heads, shared), scoring, bias)
 
     def pattern(heads: slice, rows: Any) -> Float32:
+        if isinstance(rows, slice):
+            made = empty(heads.stop - heads.start, rows.stop - rows.start, k.shape[1])
+            bias = None if scoring.bias is None else scoring.bias[heads]
+            some = replace(scoring, first=rows.start, bias=bias)
+            mix(q[heads][:, rows], _shared_rows(k, heads, shared), None, some, None, made)
+            return made
         scores = attn_scores(heads, rows)
         softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]), out=scores)
         return scores

@@ -19,7 +19,7 @@ from core.lazy import KeptHeads
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.progress import LAYERS, READING, step
-from core.room import columns, lent, room
+from core.room import columns, empty, lent, room
 from core.scores import build_mask, cells, mix
 from core.transformer_types import (
     AttentionTrace,
@@ -51,6 +51,7 @@ def run_stack(
     memory: Float32 | None = None,
     memory_blocked: frozenset[int] = frozenset(),
     earlier: StackTrace | None = None,
+    keep_patterns: bool = False,
 ) -> StackTrace:
     """Run one stack, an encoder or a decoder, over token ids.
 
@@ -68,6 +69,8 @@ def run_stack(
     earlier : StackTrace, optional
         Of the same causal stack: what its tokens have in common with these at the start is taken
         over, see `common_start`, and only the rest is run.
+    keep_patterns : bool
+        Keep all patterns, for who will look at all of them; they are not made twice then.
 
     Returns
     -------
@@ -106,11 +109,13 @@ def run_stack(
                 x,
                 weights.block(index),
                 facts,
-                Scoring(layer.scale, facts.softcap, masks[layer.window], bias, first),
+                Scoring(
+                    layer.scale, facts.softcap, masks[layer.window], bias, first, keep_patterns
+                ),
                 rotations[layer.rotary],
                 kept,
                 memory,
-                Scoring(layer.scale, facts.softcap, cross_mask),
+                Scoring(layer.scale, facts.softcap, cross_mask, keep=keep_patterns),
                 None if earlier is None else earlier.blocks[index],
             )
         x = block.resid_post  # [pos, d_model]
@@ -231,10 +236,13 @@ def attend(
     if known is not None:
         k, v = (joined(*both, scoring.first) for both in zip(known, (k, v), strict=True))
     merged = lent("merged", facts.heads * facts.d_head, len(x)).T  # [query, head * d_head]
-    mix(q, k, v, scoring, out=split_heads(merged, facts.heads))
+    pattern = empty(len(q), len(x), k.shape[1]) if scoring.keep else None  # [head, query, key]
+    mix(q, k, v, scoring, split_heads(merged, facts.heads), pattern)
     attn_out = project(merged, weights.o)  # [query, d_model]
     attn_out = normalise(attn_out, weights.after, facts, attn_out)
     made = cells(q, k, v, scoring, kept)
+    if pattern is not None:
+        made["pattern"] = pattern
     return AttentionTrace(q=q, attn_out=attn_out, own_kv=(k, v), **made)
 
 

@@ -270,6 +270,8 @@ class Scoring:
         Added to the scores.
     first : int
         The query that is computed first; those before it are known.
+    keep : bool
+        Keep the pattern that the pass makes, not make it when it is looked at.
     """
 
     scale: float
@@ -277,6 +279,7 @@ class Scoring:
     mask: BoolArray | None = None
     bias: Float32 | None = None
     first: int = 0
+    keep: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

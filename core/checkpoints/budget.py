@@ -13,7 +13,7 @@ from core.transformer_types import Facts
 BUDGET_BYTES = 4 * 2**30  # that the arrays of one run may take
 
 
-def run_bytes(facts: Facts, count: int, source: int) -> int:
+def run_bytes(facts: Facts, count: int, source: int, keep_patterns: bool = False) -> int:
     """Bytes that the trace of one stack keeps.
 
     Parameters
@@ -23,16 +23,20 @@ def run_bytes(facts: Facts, count: int, source: int) -> int:
         Tokens that it reads.
     source : int
         Tokens that its cross-attention reads; 0 where it has none.
+    keep_patterns : bool
     """
     wide, narrow = facts.heads * facts.d_head, facts.kv_heads * facts.d_head
     rows = (wide + 2 * narrow + 2 * facts.d_model) * count  # q; k, v; attn_out, resid_post
     if source:  # cross-attention has q, k, v and attn_out too, and resid_mid before it
         rows += (wide + 2 * facts.d_model) * count + 2 * narrow * source
     masks = len({layer.window for layer in facts.layers}) * count * (count + source)
-    return 4 * len(facts.layers) * rows + masks
+    cells = facts.heads * count * (count + source) if keep_patterns else 0
+    return 4 * len(facts.layers) * (rows + cells) + masks
 
 
-def check_budget(stacks: Sequence[tuple[Facts, int]], source: int, weights: int) -> None:
+def check_budget(
+    stacks: Sequence[tuple[Facts, int]], source: int, weights: int, keep_patterns: bool = False
+) -> None:
     """Raise BudgetError if a run would need more than its budget or than is free.
 
     Parameters
@@ -43,9 +47,10 @@ def check_budget(stacks: Sequence[tuple[Facts, int]], source: int, weights: int)
         Tokens that the encoder reads.
     weights : int
         Bytes of weights that are still to be made float32.
+    keep_patterns : bool
     """
     needed = sum(
-        run_bytes(facts, count, source if index else 0)
+        run_bytes(facts, count, source if index else 0, keep_patterns)
         for index, (facts, count) in enumerate(stacks)
     )
     hint = _("use a shorter text or a smaller model")

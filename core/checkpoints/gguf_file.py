@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from core.checkpoints.mapping import let_go
 from core.checkpoints.plain import shown
 from core.errors import ModelError
 from core.language import _
@@ -105,6 +106,8 @@ class GgufFile:
                 )
 
         each(some_rows, len(stored), work=8 * out.size)
+        if rows is None:
+            let_go(self._bytes, place.start, place.end)
         return out.reshape(-1, *place.shape[1:])
 
     def _dequantized(self, name: str, stored: Any) -> Float32:

@@ -129,6 +129,7 @@ class Model:
         ids: Sequence[int],
         blocked: frozenset[int] = frozenset(),
         target: Sequence[int] = (),
+        keep_patterns: bool = False,
     ) -> ModelRun:
         """Run the model over token ids.
 
@@ -143,6 +144,8 @@ class Model:
             Positions of them that only pad.
         target : sequence of int
             For an encoder–decoder: what the decoder reads, its first token included.
+        keep_patterns : bool
+            Run all of it, and keep the patterns for who will look at all of them.
 
         Raises
         ------
@@ -162,11 +165,13 @@ class Model:
             check_ids(stack.facts, tokens)
         unmade = sum(self._stack_weights(stack).unmade_bytes for stack, _tokens in stacks)
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
-        check_budget(sizes, len(ids), unmade)
+        check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
         weights = self._stack_weights(first[0])
-        earlier = self._earlier(first[0].facts, ids, blocked)
-        read = run_stack(first[0].facts, weights, ids, blocked, earlier=earlier)
+        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
+        read = run_stack(
+            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
+        )
         self._remember(read)
         if encoder is None:
             return ModelRun(None, read)
@@ -174,7 +179,9 @@ class Model:
         for stack, tokens in second:
             weights = self._stack_weights(stack)
             facts, memory = stack.facts, read.final
-            written = run_stack(facts, weights, tokens, frozenset(), memory, blocked)
+            written = run_stack(
+                facts, weights, tokens, frozenset(), memory, blocked, keep_patterns=keep_patterns
+            )
         return ModelRun(read, written)
 
     def logits(self, trace: StackTrace, positions: Sequence[int] | None = None) -> Float32:

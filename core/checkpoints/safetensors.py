@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from core.checkpoints.mapping import let_go
 from core.checkpoints.plain import shown, whole
 from core.errors import ModelError
 from core.language import N_, _
@@ -85,7 +86,7 @@ class SafetensorsFile:
         ModelError
             The tensor's dtype is none of F64, F32, F16 and BF16.
         """
-        dtype, shape, start, _end = self._places[name]
+        dtype, shape, start, end = self._places[name]
         if dtype not in _READABLE:
             raise _unreadable(self.path, name, dtype)
         place = self._data + start
@@ -94,10 +95,13 @@ class SafetensorsFile:
         if rows is not None:
             stored = stored[rows]
         if dtype == "BF16":  # the upper half of a float32
-            widened: Float32 = (stored.astype(np.uint32) << 16).view(np.float32)
-            return widened
-        with np.errstate(over="ignore"):  # a float64 too large becomes ∞, which is told by layer
-            return np.require(stored, np.float32, "A")
+            out: Float32 = (stored.astype(np.uint32) << 16).view(np.float32)
+        else:
+            with np.errstate(over="ignore"):  # a float64 too large becomes ∞, told by layer
+                out = np.require(stored, np.float32, "A")
+        if rows is None and not self.is_view(name):
+            let_go(self._bytes, place, self._data + end)
+        return out
 
 
 def _open(path: Path) -> tuple[mmap.mmap, int]:

@@ -146,3 +146,21 @@ def test_blocks_of_the_pass_and_cells_looked_at_agree(name, block, monkeypatch):
             np.testing.assert_allclose(array[1], whole[1], atol=1e-6, rtol=1e-6)
             np.testing.assert_allclose(array[:, 3], whole[:, 3], atol=1e-6, rtol=1e-6)
             np.testing.assert_allclose(array[2, 1:4], whole[2, 1:4], atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["llama-shards", "gemma2-window", "t5-relu", "bert-plain"])
+def test_patterns_that_are_kept_are_those_that_are_made(name):
+    """Kept by the pass or made when looked at, a pattern is the same; cross-attention's too."""
+    model = open_model(REFERENCE / name)
+    kept, made = (
+        model.run([5, 17, 3, 29, 11], frozenset({1}), [3, 4, 9], keep_patterns=keep).last
+        for keep in (True, False)
+    )
+    for block, other in zip(kept.blocks, made.blocks, strict=True):
+        assert isinstance(block.pattern, np.ndarray)
+        assert not isinstance(other.pattern, np.ndarray)
+        np.testing.assert_allclose(block.pattern, np.asarray(other.pattern), atol=1e-6)
+        np.testing.assert_allclose(block.z, block.pattern @ np.asarray(block.v), atol=1e-5)
+        if block.cross is not None:
+            cross = np.asarray(other.cross.pattern)
+            np.testing.assert_allclose(block.cross.pattern, cross, atol=1e-6)

@@ -38,6 +38,30 @@ def test_error_in_a_thread_is_not_lost(three):
         parallel.each(task, 9, work=100)
 
 
+def test_an_error_leaves_the_threads_at_work(three):
+    def task(some):
+        raise KeyError(some.start)
+
+    for _ in range(3):
+        with pytest.raises(KeyError, match="0"):
+            parallel.each(task, 9, work=100)
+    test_slices_cover_everything_once(three, 10)
+
+
+def test_work_within_shared_work_is_done_at_once(three):
+    """Threads that waited for each other would wait for ever."""
+    seen = np.zeros((9, 9), dtype=int)
+
+    def task(some):
+        def inner(others):
+            seen[some, others] += 1
+
+        parallel.each(inner, 9, work=100)
+
+    parallel.each(task, 9, work=100)
+    assert (seen == 1).all()
+
+
 def test_same_numbers_with_and_without_threads(three, monkeypatch):
     model = open_model(REFERENCE / "llama-shards")
     shared = model.run([5, 17, 3, 29, 11]).last

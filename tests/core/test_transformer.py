@@ -10,8 +10,16 @@ from core.activations import ACTIVATIONS
 from core.checkpoints.model import open_model
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.scores import barrier, build_mask, softmax
-from core.transformer import logits, normalise
-from core.transformer_types import Facts, HeadParts, LayerFacts, Norm, RelativeBias, Rotary
+from core.transformer import logits, normalise, project
+from core.transformer_types import (
+    Facts,
+    HeadParts,
+    LayerFacts,
+    Linear,
+    Norm,
+    RelativeBias,
+    Rotary,
+)
 from tests.core.small_checkpoints import REFERENCE
 
 FACTS = Facts(
@@ -35,6 +43,17 @@ def test_softmax_of_large_scores(row):
         (found,) = soft([row])
     smaller = 1 / (1 + math.exp(min(abs(float(row[0]) - float(row[1])), 700)))
     np.testing.assert_allclose(sorted(found), [smaller, 1 - smaller], rtol=1e-5, atol=1e-30)
+
+
+@pytest.mark.parametrize("allowed", [None, [[True, False, True, True], [False] * 4]])
+def test_softmax_of_small_scores(allowed):
+    """Without a maximum subtracted the weights are the same."""
+    scores = np.array([[59, -59, 3, 0.5], [-40, -41, -42, -58]], dtype=np.float32)
+    barred = None if allowed is None else barrier(np.array(allowed))
+    expected, found = np.empty_like(scores), np.empty_like(scores)
+    softmax(scores, barred, expected)
+    softmax(scores, barred, found, small=True)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_row_with_no_key_is_zero():
@@ -83,6 +102,37 @@ def test_gelu_and_its_approximation_differ(count):
     np.testing.assert_allclose(ACTIVATIONS["gelu_new"](x), near, atol=2e-6)
     if count > 100:
         assert 4e-4 < np.abs(ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_new"](x)).max() < 5e-4
+
+
+def test_gelu_between_all_steps():
+    """The polynomial in place of erf is close wherever Φ is neither 0 nor 1, and tends to both."""
+    x = np.concatenate([np.linspace(-40, 40, 80001), np.geomspace(1e-30, 1, 301)])
+    x = x.astype(np.float32)
+    exact = np.array([v * 0.5 * math.erfc(-v / math.sqrt(2)) for v in x.astype(float)])
+    np.testing.assert_allclose(ACTIVATIONS["gelu"](x), exact, rtol=2e-7, atol=4e-7)
+
+
+def test_activation_in_place():
+    x = np.linspace(-9, 9, 40000, dtype=np.float32)
+    expected = ACTIVATIONS["gelu"](x)
+    assert ACTIVATIONS["gelu"](x, out=x) is x
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 130])
+@pytest.mark.parametrize("stored", ["in-out", "out-in"])
+def test_projection(count, stored):
+    """Few tokens are multiplied in pieces; a weight lies one way or the other."""
+    generator = np.random.default_rng(count)
+    weight = generator.standard_normal((40, 700)).astype(np.float32)
+    bias = generator.standard_normal(700).astype(np.float32)
+    x = generator.standard_normal((count, 40)).astype(np.float32)
+    lying = weight if stored == "in-out" else np.asfortranarray(weight)
+    expected = x.astype(float) @ weight + bias
+    np.testing.assert_allclose(project(x, Linear(lying, bias)), expected, rtol=1e-4, atol=1e-4)
+    out = np.empty((count, 700), np.float32, order="F")
+    assert project(np.asfortranarray(x), Linear(lying), "relu", out=out) is out
+    np.testing.assert_allclose(out, np.maximum(expected - bias, 0), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
