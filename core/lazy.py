@@ -65,7 +65,12 @@ class LazyArray:
 
     def __getitem__(self, place: Any) -> Any:
         places = place if isinstance(place, tuple) else (place,)
-        found = self._some(*places) if _is_simple(places) else np.asarray(self)[place]
+        if _is_simple(places):
+            found = self._some(*places)
+        elif isinstance(places[0], slice) and (heads := range(len(self))[places[0]]):
+            found = np.stack([self[head][places[1:]] for head in heads])
+        else:
+            found = np.asarray(self)[place]
         if isinstance(found, np.ndarray):
             found.setflags(write=False)
         return found

@@ -20,9 +20,10 @@ import numpy as np
 from core.attention import divisor, masked_softmax
 from core.errors import BudgetError, SettingError
 from core.language import _
+from core.learning_types import History, Learning
 from core.names import MAX_STEPS
 from core.progress import LEARNING, step
-from core.types import Array, BoolArray, History, LayerWeights, Learning, Request, Switches
+from core.types import Array, BoolArray, LayerWeights, Request, Switches
 from core.wishes import wished_rows
 
 MAX_PRODUCTS = 2**20  # of one matrix product in a step, so that a step takes a few milliseconds

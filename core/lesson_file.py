@@ -16,6 +16,7 @@ from core.edits import check_edits, read_edits
 from core.errors import AttnError, LessonError
 from core.language import _
 from core.learning import check_learning
+from core.learning_types import Wish
 from core.lesson_numbers import CHANGE
 from core.lesson_table import Table, holds, is_
 from core.lessons import Expected, Lesson, Step
@@ -23,16 +24,7 @@ from core.names import ATTENTIONS, EDITABLE, MAX_STEPS, NORMALIZERS, PANES, PROJ
 from core.runner import check_model, check_switches, check_target, check_wishes, cut
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
-from core.types import (
-    CheckpointModel,
-    GivenModel,
-    Mask,
-    ModelSpec,
-    Request,
-    Switches,
-    Tokens,
-    Wish,
-)
+from core.types import CheckpointModel, GivenModel, Mask, ModelSpec, Request, Switches, Tokens
 from core.wishes import read_wish
 
 MAX_BYTES = 2**20

@@ -11,10 +11,11 @@ from typing import Any
 
 from core.errors import LessonError
 from core.language import _
+from core.learning_types import Learning
 from core.names import ATTENTIONS
 from core.resources import data_path
 from core.text import visible
-from core.types import Learning, Request
+from core.types import Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError, TextError
 from core.given import check_given, given_rows
 from core.language import _
-from core.learning import check_learning
 from core.names import NORMALIZERS, PROJECTIONS
 from core.stacks import decode, encode, mask_of
 from core.tokenization import TokenizerLike, open_tokenizer
@@ -33,7 +32,6 @@ from core.types import (
     Tokens,
     Trace,
 )
-from core.wishes import wished_rows
 
 MAX_LAYERS = 96
 BUDGET_BYTES = 2**30
@@ -144,7 +142,10 @@ def check_request(request: Request) -> None:
         return
     check_model(request.model)
     check_switches(request.switches)
-    check_learning(request)
+    if request.learning is not None:
+        from core.learning import check_learning  # most sessions learn nothing
+
+        check_learning(request)
     check_target(request)
 
 
@@ -232,6 +233,8 @@ def check_blocked(mask: Mask, count: int) -> None:
 def check_wishes(request: Request, tokens: Tokens) -> None:
     """Raise SettingError unless every wish fits the tokens and the mask."""
     if request.learning is not None:
+        from core.wishes import wished_rows
+
         rule = mask_of("encoder", request.switches.mask, tokens.padding)
         wished_rows(request.learning.wishes, build_mask(len(tokens), rule))
 

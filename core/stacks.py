@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from core.attention import attend, build_mask
 from core.edits import edited, edited_weights, switches_of, typed_over
 from core.errors import SettingError
 from core.language import N_, _
-from core.learning import learned
 from core.progress import LAYERS, step
 from core.types import (
     Array,
@@ -24,7 +24,6 @@ from core.types import (
     BoolArray,
     CheckpointModel,
     GivenModel,
-    History,
     LayerTrace,
     LayerWeights,
     Mask,
@@ -32,6 +31,9 @@ from core.types import (
     Side,
 )
 from core.weights import own_decoder_weights, own_weights
+
+if TYPE_CHECKING:
+    from core.learning_types import History
 
 _PLACES = {
     "encoder": N_("layer {n}"),
@@ -82,6 +84,8 @@ def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
     x = edited(text.embed + text.pos_embed, typed_over(switches, "x"))  # [pos, d_model]
     all_weights, history, layers = own_weights(request), None, []
     if request.learning is not None:
+        from core.learning import learned  # most sessions learn nothing
+
         heads = request.model.heads
         first, history = learned(request.learning, x, mask, all_weights[0], heads, switches)
         all_weights = (first, *all_weights[1:])

@@ -11,8 +11,9 @@ import numpy as np
 
 from core.errors import SettingError
 from core.language import _
+from core.learning_types import Learning, Wish
 from core.text import visible
-from core.types import Array, BoolArray, Learning, Wish
+from core.types import Array, BoolArray
 
 ROUNDING = 1e-9  # what the sum of written weights may miss 1 by
 _SHOWN = 40

@@ -82,7 +82,9 @@ class AttnApp(App[None]):
         self.animation_level = "none"  # a frame that says nothing is one too many over SSH
         for each in (DARK, LIGHT):
             self.register_theme(each)
-        self.theme = self._checked(DARK.name if theme is None else theme)
+        # What the attribute would do too would have all style sheets read twice.
+        self.set_reactive(App.theme, self._checked(DARK.name if theme is None else theme))
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def get_default_screen(self) -> Screen[None]:
         return ExplorerScreen(self._view, self._palette(), *self._lesson)

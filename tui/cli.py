@@ -13,7 +13,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,7 +40,6 @@ from tui.options import (
     shared,
     switches,
 )
-from tui.serve.command import serve
 from tui.serve.options import DEMO, demo, refuse_allowances
 from tui.terminal.checks import check_terminal, prepare_environment
 from tui.text_given import (
@@ -251,13 +250,20 @@ def lessons() -> None:
     _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
-COMMANDS = {
-    SHOW: show,
-    WORKSHEET: worksheet,
-    LESSON: lesson,
-    LESSONS: lessons,
-    MODELS: models,
-    SERVE: serve,
+def load_serve() -> click.Command:
+    """The command that serves, imported when it is asked for."""
+    from tui.serve.command import serve
+
+    return serve
+
+
+COMMANDS: dict[str, Callable[[], click.Command]] = {
+    SHOW: lambda: show,
+    WORKSHEET: lambda: worksheet,
+    LESSON: lambda: lesson,
+    LESSONS: lambda: lessons,
+    MODELS: lambda: models,
+    SERVE: load_serve,
 }
 
 
@@ -279,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def parse(words: list[str]) -> click.Context:
     """Choose the command and read its options."""
     if words and words[0] in COMMANDS:
-        return COMMANDS[words[0]].make_context(f"{NAME} {words[0]}", words[1:])
+        return COMMANDS[words[0]]().make_context(f"{NAME} {words[0]}", words[1:])
     return explore.make_context(NAME, words)
 
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 from core.edits import written
 from core.errors import TextError
 from core.language import _
+from core.learning_types import Learning
 from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
-from core.types import CheckpointModel, Learning, Mask
+from core.types import CheckpointModel, Mask
 from core.wishes import wish_in_words
 from tui.lessons import Guide
 from tui.options import PLACES

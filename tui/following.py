@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.errors import AttnError
+from core.learning_types import Learning
 from core.tokenization import open_tokenizer
-from core.types import CheckpointModel, Learning, Request, Tokens
-from core.wishes import moved
+from core.types import CheckpointModel, Request, Tokens
 
 
 def cut_alike(one: Request, other: Request) -> bool:
@@ -53,6 +53,8 @@ def moved_wishes(before: Request, after: Request) -> Learning | None:
         )
     except AttnError:  # a blank text: nothing is there any more
         return None
+    from core.wishes import moved
+
     return moved(before.learning, lambda index: follow(old, new, index), len(new))
 
 

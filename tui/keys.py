@@ -11,7 +11,6 @@ from textual.binding import Binding
 
 from core.language import N_
 from core.types import CheckpointModel
-from tui.numbers import edit_of
 from tui.scene import panes
 
 if TYPE_CHECKING:
@@ -255,6 +254,13 @@ def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
     return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
 
 
+def _typed_over(view: View) -> bool:
+    """Whether something is typed over under the cursor of the numbers."""
+    from tui.numbers import edit_of  # most sessions type no number
+
+    return edit_of(view) is not None
+
+
 def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     """Whether a key of the footer would change anything now.
 
@@ -292,7 +298,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         "full_stop": model.heads > 1,
         "right_square_bracket": model.layers > 1,
         "v": editable if in_numbers else wide or view.pane == "vectors",
-        "delete": in_numbers and edit_of(view) is not None,
+        "delete": in_numbers and _typed_over(view),
         "z": wide or in_matrix,
         "u": switched,
     }.get(key, True)

@@ -8,8 +8,9 @@ import numpy as np
 
 from core.errors import SettingError
 from core.language import _
+from core.learning_types import Learning, Wish
 from core.names import MAX_STEPS
-from core.types import Learning, Trace, Wish
+from core.types import Trace
 from core.wishes import painted, read_weights, weights_in_words, with_wish
 from tui.scene import Scene
 

@@ -28,7 +28,8 @@ from tui.usage import Choice, Decorated, option, print_help
 from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
 
 if TYPE_CHECKING:
-    from core.types import AnyModel, Learning
+    from core.learning_types import Learning
+    from core.types import AnyModel
     from tui.scene import View
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -368,7 +369,7 @@ def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> 
             )
         return None
 
-    from core.types import Learning
+    from core.learning_types import Learning
 
     base = Learning((), head) if before is None else before
     ordered = tuple(sorted(wishes, key=lambda each: each.query)) or base.wishes

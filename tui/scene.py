@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.language import N_, _, counted
+from core.learning_types import Learning
 from core.names import ATTENTIONS, PANES, STAGES
 from core.types import (
     AnyModel,
@@ -15,7 +16,6 @@ from core.types import (
     BoolArray,
     CheckpointModel,
     LayerTrace,
-    Learning,
     Mask,
     Request,
     Switches,
@@ -131,7 +131,9 @@ class Scene:
 
     @property
     def attention(self) -> Attention:
-        return self.trace.attentions[self.view.attention]
+        found = getattr(self.trace, self.view.attention)  # which are named alike
+        assert isinstance(found, Attention)  # noqa: S101 - a view is of what its trace has
+        return found
 
     @property
     def queries(self) -> Tokens:

@@ -11,7 +11,7 @@ import click
 from core.language import _
 
 if TYPE_CHECKING:
-    from core.types import Wish
+    from core.learning_types import Wish
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")

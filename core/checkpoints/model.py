@@ -133,8 +133,8 @@ class Model:
     ) -> ModelRun:
         """Run the model over token ids.
 
-        A decoder takes over what an earlier run has of the same first tokens, as long as that is
-        in use; its numbers are then those of a whole run to about 1e-6.
+        As long as an earlier run is in use the same tokens give it again, and a decoder takes over
+        what it has of the same first tokens; its numbers are then those of a whole run to 1e-5.
 
         Parameters
         ----------
@@ -167,12 +167,7 @@ class Model:
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
         check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
-        weights = self._stack_weights(first[0])
-        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
-        read = run_stack(
-            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
-        )
-        self._remember(read)
+        read = self._read(first[0], ids, blocked, keep_patterns)
         if encoder is None:
             return ModelRun(None, read)
         written = None
@@ -206,17 +201,21 @@ class Model:
             self._head = Head(self._plan.head, self._tensors)
         return logits(stack.facts, self._head, trace.final, positions)
 
-    def _earlier(
-        self, facts: Facts, ids: Sequence[int], blocked: frozenset[int]
-    ) -> StackTrace | None:
-        """The run still in use that has the most of these tokens at its start."""
-        runs = filter(None, (run() for run in self._runs))
-        return max(runs, key=lambda run: common_start(facts, run, ids, blocked), default=None)
-
-    def _remember(self, run: StackTrace) -> None:
-        """Let the next run begin with this one, or with the last of those still in use."""
-        in_use = [known for known in self._runs if known() is not None]
-        self._runs = (*in_use[1 - _REMEMBERED :], ref(run))
+    def _read(
+        self, stack: StackPlan, ids: Sequence[int], blocked: frozenset[int], keep_patterns: bool
+    ) -> StackTrace:
+        """Run the stack that reads the text, as far as no run that is still in use has done so."""
+        facts, weights = stack.facts, self._stack_weights(stack)
+        if keep_patterns:
+            return run_stack(facts, weights, ids, blocked, keep_patterns=True)
+        in_use = [run for run in (known() for known in self._runs) if run is not None]
+        for run in in_use:
+            if (run.ids, run.blocked) == (tuple(ids), blocked):
+                return run
+        most = max(in_use, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+        made = run_stack(facts, weights, ids, blocked, earlier=most)
+        self._runs = tuple(map(ref, (*in_use[1 - _REMEMBERED :], made)))
+        return made
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from core.learning_types import Learning, Wish
 from core.lessons import bundled_paths, open_lesson
-from core.types import Edit, Learning, Mask, Wish
+from core.types import Edit, Mask
 from tests.cli.command import attn_tui, environment, sentence
 from tui import cli
 from tui.command import command_line

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from core.compare import compare, compared_tokens
 from core.comparison import align, row_change, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
+from core.learning_types import Learning, Wish
 from core.runner import run
 from core.tokenization import open_tokenizer
-from core.types import GivenModel, Learning, Mask, ModelSpec, Request, Switches, Wish
+from core.types import GivenModel, Mask, ModelSpec, Request, Switches
 
 quiet = settings(derandomize=True, deadline=None, max_examples=150)
 words = st.lists(st.sampled_from("abcd"), min_size=1, max_size=7)

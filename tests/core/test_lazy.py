@@ -49,6 +49,10 @@ def lazily(made=None):
         (2, [1, 2], [3, 4]),
         ([0, 2], 1),
         (slice(None), np.tri(5, 6, dtype=bool)),
+        (slice(1, 3), [1, 2], [3, 4]),
+        (slice(None), ..., 1),
+        (slice(3, 1), [1, 2], [3, 4]),
+        (slice(None), None, 1),
         (..., 1),
         (None, 1),
     ],
@@ -80,6 +84,15 @@ def test_only_what_is_looked_at_is_made():
     array = lazily(made)
     _ = array[2, 3, 1], array[:, 2], array[1:3, [0, 4]]
     assert made == [(1, 1), (4, 1), (2, 2)]
+
+
+def test_pairs_are_picked_a_head_at_a_time():
+    """Never is all of a layer made, and a head that was looked at is not made anew."""
+    made = []
+    array = lazily(made)
+    for rows, columns in (([0, 1], [2, 3]), ([4, 4], [5, 0])):
+        np.testing.assert_array_equal(array[:, rows, columns], WHOLE[:, rows, columns])
+    assert made == [(1, 5)] * 4
 
 
 def test_nothing_can_be_written_to():

@@ -10,10 +10,11 @@ import pytest
 from core import run
 from core.compare import compare
 from core.errors import LessonError
+from core.learning_types import Learning, Wish
 from core.lesson_numbers import check_expected, found_values
 from core.lessons import bundled_lessons, bundled_paths, open_lesson
 from core.resources import data_path
-from core.types import Learning, Mask, Wish
+from core.types import Mask
 
 DECIMAL = re.compile(r"-?[0-9]*\.[0-9]+")
 LESSONS = list(bundled_paths())

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from core import GivenModel, Mask, ModelSpec, Request, Switches, run
 from core.compare import compare
 from core.errors import BudgetError, SettingError, TextError
+from core.learning_types import Learning, Wish
 from core.runner import cut, needed_bytes, trace
-from core.types import Edit, LayerTrace, Learning, Wish
+from core.types import Edit, LayerTrace
 from core.weights import decoder_weights, seeded_weights
 from tests.core.small_tokenizers import bert_tokenizer
 from tests.core.test_run import arrays_of

@@ -1,16 +1,20 @@
 """Traces of real models, against transformers on small checkpoints, and what they refuse."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core import tokenization, transformer
+from core.checkpoints import budget
 from core.compare import compare
-from core.errors import ModelError, SettingError
+from core.errors import BudgetError, ModelError, SettingError
+from core.learning_types import Learning, Wish
 from core.runner import run
-from core.trained import describe
-from core.types import Edit, Learning, Mask, Request, Switches, Wish
-from tests.core.small_checkpoints import copied, expected_of, speaking
+from core.trained import describe, trained_bytes
+from core.types import Edit, Mask, Request, Switches
+from tests.core.small_checkpoints import copied, edit_config, expected_of, speaking
 from tests.reference.checkpoint_cases import CASES
 
 # OPT's positions depend on what is blocked, which is refused.
@@ -152,3 +156,56 @@ def test_nothing_is_derived(tmp_path):
     trace = run(Request("t5 t6", model=describe(speaking("bert-plain", tmp_path))))
     with pytest.raises(SettingError, match="a derivation knows no biases"):
         derive(trace, 0, 0, 0, 0)
+
+
+@pytest.fixture
+def long_llama(tmp_path):
+    """A model made for 4,096 positions."""
+    path = speaking("llama-shards", tmp_path)
+    edit_config(Path(path), max_position_embeddings=4096)
+    return describe(path)
+
+
+def test_text_as_long_as_the_models_own_limit(long_llama):
+    """More than the seeded model's 2,048 tokens; rows are made without the rest."""
+    trace = run(Request("t5 t17 t3 " * 1000, model=long_llama))
+    assert len(trace.tokens) == 3000
+    assert trace.tokens.notices == ()
+    for layer in trace.layers:
+        np.testing.assert_allclose(layer.pattern[:, 2999].sum(axis=-1), 1, atol=1e-5)
+        assert (layer.pattern[:, 1000, 1001:] == 0).all()
+    longer = run(Request("t5 " * 4200, model=long_llama))
+    assert len(longer.tokens) == 4096
+    assert longer.tokens.notices == ("first 4,096 of 4,200 tokens",)
+
+
+def test_long_text_of_a_demo_is_cut_as_any(long_llama, monkeypatch):
+    monkeypatch.setattr(tokenization, "_most", 8)
+    assert len(run(Request("t5 " * 100, model=long_llama)).tokens) == 8
+
+
+def test_memory_that_is_not_there_is_said_before_it_is_taken(long_llama, monkeypatch):
+    text = "t5 " * 4096
+    needed = trained_bytes(long_llama, 4096)
+    monkeypatch.setattr(transformer, "run_stack", None)  # nothing is computed
+    monkeypatch.setattr(budget, "BUDGET_BYTES", needed - 1)
+    with pytest.raises(BudgetError, match=r"^4,096 tokens need 0\.0 GiB of the budget of 0 GiB"):
+        run(Request(text, model=long_llama))
+    monkeypatch.undo()
+    monkeypatch.setattr(budget, "free_bytes", lambda: needed - 1)
+    with pytest.raises(BudgetError, match=r"the model and 4,096 tokens need .* are free"):
+        run(Request(text, model=long_llama))
+
+
+def test_two_long_texts_share_the_budget_of_real_models(long_llama, monkeypatch):
+    one = run(Request("t5 " * 2000, model=long_llama))
+    monkeypatch.setattr(budget, "BUDGET_BYTES", 2**30)
+    monkeypatch.setattr("core.compare.needed_bytes", lambda *_: 2**29 + 2**26)
+    with pytest.raises(BudgetError, match=r"two texts together need 1\.1 GiB of the 1 GiB budget"):
+        compare(one, "t5 " * 2000)
+
+
+def test_memory_grows_with_the_text_not_with_its_square(long_llama):
+    """Apart from a byte a cell of the mask."""
+    kept = [trained_bytes(long_llama, count) - count**2 for count in (1000, 2000, 4000)]
+    assert kept[2] == 2 * kept[1] == 4 * kept[0]

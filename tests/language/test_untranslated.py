@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.language import set_language
+from core.learning_types import Learning, Wish
 from core.lessons import bundled_lessons
 from core.names import ATTENTIONS, NORMALIZERS, PANES
-from core.types import Edit, Learning, Mask, Wish
+from core.types import Edit, Mask
 from tests.cli.test_refusals import EXPLORE_ONLY, SHARED, SHOW_ONLY
 from tests.tui.helpers import (
     explorer_of,
@@ -93,7 +94,7 @@ def of_shell():
     words = {"Textual", "locale", "UTF-8", "iconv", "toml", "nord", "MiB", "GiB", "gguf"}
     words |= {"SSH", "OpenSSH", "ATTN_TUI_PASSWORD", "docs", "md"}
     words |= {"Hugging", "Face", "Ollama", "LM", "Studio"}
-    for command in (cli.explore, *cli.COMMANDS.values()):
+    for command in (cli.explore, *(load() for load in cli.COMMANDS.values())):
         for param in command.params:
             said = [command.name, param.name, param.metavar, param.default, *param.opts]
             said += [*param.secondary_opts, *getattr(param.type, "choices", ())]

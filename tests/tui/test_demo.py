@@ -29,6 +29,7 @@ from tui import keys
 from tui.palette import ExplorerCommands
 from tui.serve.allowed import APP_ACTIONS, SCREEN_ACTIONS, Allowed, Limits, action_name
 from tui.serve.demo import DemoApp
+from tui.serve.options import MOST_TOKENS
 from tui.serve.palette import DemoCommands
 
 # Every action is weighed: it stands here or among those of a demo.
@@ -76,7 +77,9 @@ def usual_cap():
 
 
 def everything(**options):
-    return Allowed(tuple(bundled_lessons()), tuple(PATTERNS), **options)
+    return Allowed(
+        tuple(bundled_lessons()), tuple(PATTERNS), **{"most_tokens": MOST_TOKENS, **options}
+    )
 
 
 @asynccontextmanager
@@ -150,7 +153,7 @@ async def test_every_entry_of_the_palette(acts):
 
 async def test_the_palette_has_no_other_entries():
     """What is left out of it is what copies, and what the host did not allow."""
-    allowed = Allowed((open_lesson("by-hand"),), ("chars",))
+    allowed = Allowed((open_lesson("by-hand"),), ("chars",), MOST_TOKENS)
     async with open_demo(make_view(tokenizer="chars"), allowed=allowed) as pilot:
         usual = {each.name for each in commands(pilot, ExplorerCommands)}
         found = {each.name for each in commands(pilot)}
@@ -252,7 +255,7 @@ async def test_help_and_footer_name_no_key_that_does_nothing():
 async def test_messages_show_no_path_of_the_host(tmp_path):
     path = tmp_path / "small.json"
     word_level_tokenizer().save(str(path))
-    allowed = Allowed((), (str(path), "mixed"))
+    allowed = Allowed((), (str(path), "mixed"), MOST_TOKENS)
     async with open_demo(make_view("a", tokenizer=str(path)), allowed=allowed) as pilot:
         names = [each.name for each in commands(pilot) if each.name.startswith("Tokenizer: ")]
         assert names == ["Tokenizer: small.json", "Tokenizer: mixed"]

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.learning_types import Learning, Wish
 from core.lessons import open_lesson
 from core.names import MAX_STEPS
-from core.types import Learning, Mask, Wish
+from core.types import Mask
 from tests.tui.helpers import (
     SENTENCE,
     explorer_of,

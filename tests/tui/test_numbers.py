@@ -306,7 +306,6 @@ async def test_any_text_and_any_number_keep_the_widths():
     text = "[/] 👩‍👩‍👧 我想吃 \x1b[2J end"
     async with open_app(start(text, array="x", query=0, precision=12), COMPACT) as pilot:
         await press(pilot, "enter", *"-123456789012.5", "enter", "v", "V", "right")
-        assert all(strip.cell_length == 80 for strip in explorer_of(pilot.app)._panes[0]._strips)
         pane = explorer_of(pilot.app).query_one(PANE)
         assert all(strip.cell_length == 80 for strip in pane._strips)
         assert "-1.23456789e+11" not in cursor_row(pilot)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from core.language import set_language
+from core.learning_types import Learning, Wish
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
 from core.trained import describe
-from core.types import Edit, Learning, Mask, Request, Wish
+from core.types import Edit, Mask, Request
 from tests.core.small_checkpoints import expected_of, speaking
 from tests.tui.helpers import SENTENCE, make_view
 from tui.lessons import view_at

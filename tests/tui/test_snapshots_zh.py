@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.language import set_language
-from core.types import Edit, Learning, Mask, Wish
+from core.learning_types import Learning, Wish
+from core.types import Edit, Mask
 from tests.tui.helpers import make_view
 
 COMPACT, USUAL = (80, 24), (120, 36)

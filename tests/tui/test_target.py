@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.types import Edit, GivenModel, Learning, Mask, Request, Wish
+from core.learning_types import Learning, Wish
+from core.types import Edit, GivenModel, Mask, Request
 from tests.tui.helpers import (
     click_on,
     explorer_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.comparison import Comparison
+from core.errors import AttnError
 from core.language import _
 from core.types import GivenModel
 from tui.scene import View
@@ -99,7 +99,7 @@ class CompareScreen(LessonScreen):
     def step_in_ranking(self, by: int) -> None:
         """Select the head that is changed less (1) or more (-1) than the selected one."""
         compared, view = self.state.compared, self.state.view
-        if not isinstance(compared, Comparison) or not compared.ranking:
+        if compared is None or isinstance(compared, AttnError) or not compared.ranking:
             return
         places = [(each.layer, each.head) for each in compared.ranking]
         place = places.index((view.layer, view.head)) + by

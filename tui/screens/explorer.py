@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -35,17 +35,13 @@ from tui.scene import Scene, View, cursor, notices, panes
 from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
+from tui.screens.on_demand import make_pane
 from tui.screens.trained import TrainedScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
-from tui.widgets.compare import ComparePane
-from tui.widgets.derivation import DerivationPane
-from tui.widgets.learning import LearningPane
-from tui.widgets.lesson import LessonPanel
 from tui.widgets.lines import Lines
 from tui.widgets.matrix import MatrixPane
-from tui.widgets.numbers import NumbersPane
 from tui.widgets.pane import Pane
 from tui.widgets.sentence import CaptionedLine, Sentence
 from tui.widgets.tokens import TokensPane
@@ -62,6 +58,7 @@ BURST_SECONDS = 0.03
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
+    from tui.widgets.derivation import DerivationPane
 
 
 class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen):
@@ -81,7 +78,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self._focus_before: Widget | None = None
         self._notices = ""
         self._lines: list[Lines] = []
-        self._panes: list[Pane] = []
+        self._panes: dict[str, Pane] = {}
 
     @property
     def scene(self) -> Scene | None:
@@ -92,8 +89,6 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         with Vertical(id="sentence-box") as box:
             box.border_title = _("Sentence")
             yield CaptionedLine("", self.state.view.request.text, id="sentence")
-        yield LessonPanel()
-        yield Tabs()
         with Horizontal(id="body"):
             yield TokensPane("tokens")
             with Vertical(id="middle"):
@@ -101,19 +96,12 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
                 yield MatrixPane("matrix")
             with Vertical(id="side"):
                 yield VectorsPane("vectors")
-                yield NumbersPane("numbers")
-                yield LearningPane("learning")
-                yield ComparePane("compare")
-            yield DerivationPane("derivation")
-        yield Static(id="message")
-        yield Static(id="too-small")
         yield Status()
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._lines = list(self.query(Lines))
-        self._panes = list(self.query(Pane))
-        self._derivation = self.query_one(DerivationPane)
+        self._panes = {pane.pane: pane for pane in self.query(Pane)}
         self._status = self.query_one(Status)
         self._middle, self._beside = self.query_one("#middle"), self.query_one("#side")
         self.set_palette(self.palette)
@@ -146,20 +134,52 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
             text = Content.assemble(
                 (_(error.title), "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
             )
-            self.query_one("#message", Static).update(text)
+            self._say_instead("message", text)
         scene = self.state.scene
         trace = self.state.trace
         said = " · ".join(notices(trace.tokens, trace.target_tokens)) if trace else ""
         if said != self._notices:
             self._notices = said
             self.query_one("#sentence-box").border_subtitle = Content(said)
-        self._derivation.blocks = self.blocks()
+        self._bring()
+        blocks = self.blocks()
+        if self._derivation is not None:
+            self._derivation.blocks = blocks
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
             widget.scene = scene
         self._show_active()
         self._update_keys()
+
+    def _bring(self) -> None:
+        """Make the panes that are to be seen, where they are not there yet."""
+        active = self.state.view.pane
+        if active in SIDE:
+            self._side = active
+        elif self._side not in panes(self.state.view):
+            self._side = SIDE[0]
+        for name in {active, self._side} - self._panes.keys():
+            pane, place = make_pane(name)
+            self._panes[name] = pane
+            self.add_lines(pane)
+            self.query_one(place).mount(pane)
+
+    def add_lines(self, widget: Lines) -> None:
+        """Draw a widget too that is about to be mounted."""
+        widget.palette = self.palette
+        self._lines.append(widget)
+
+    @property
+    def _derivation(self) -> DerivationPane | None:
+        return cast("DerivationPane | None", self._panes.get("derivation"))
+
+    def _say_instead(self, id: str, words: Content) -> None:
+        """Say what there is in place of the panes; the style sheet knows when it is seen."""
+        if self.query(f"#{id}"):
+            self.query_one(f"#{id}", Static).update(words)
+        else:
+            self.mount(Static(words, id=id), after="#body")
 
     # The sentences.
 
@@ -199,8 +219,10 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self.select(**event.places)
 
     def select(self, **places: object) -> None:
+        before = self.state.view
         self.state.select(**places)
-        self._publish()
+        if self.state.view != before:
+            self._publish()
 
     @on(Pressed)
     def _pressed(self, event: Pressed) -> None:
@@ -230,10 +252,12 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
 
     def action_guess(self) -> None:
         self.action_pane("derivation")
-        self._derivation.guess()
+        if self._derivation is not None:
+            self._derivation.guess()
 
     def action_show_results(self) -> None:
-        self._derivation.show_results()
+        if self._derivation is not None:
+            self._derivation.show_results()
 
     def action_stage(self, by: int) -> None:
         self.state.cycle("stage", by)
@@ -263,12 +287,14 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self.action_focus_pane()
 
     def _pane(self, name: str) -> Pane:
-        return self.query_one(f"#pane-{name}", Pane)
+        return self._panes[name]
 
     def action_leave(self) -> None:
         """Do what was announced: cancel what takes long. Else leave the sentence."""
         in_sentence = isinstance(self.focused, Sentence)
-        if not ((self._announced or not in_sentence) and self.cancel()):
+        if (self._announced or not in_sentence) and self.cancel():
+            self.stop_learning()
+        else:
             self.action_focus_pane()
 
     def action_again(self) -> None:
@@ -311,20 +337,23 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
             self.call_after_refresh(self.set_focus, self._focus_before)
             self._focus_before = None
         self.set_class(small, "-too-small")
-        self.set_class(width < WIDE[0] or height < WIDE[1], "-compact")
+        compact = width < WIDE[0] or height < WIDE[1]
+        self.set_class(compact, "-compact")
+        if compact and not self.query(Tabs):
+            tabs = Tabs()
+            tabs.view = self.state.view
+            tabs.scene = self.scene
+            self.add_lines(tabs)
+            self.mount(tabs, before="#body")
         if small:
             need = _("attn-tui needs {width} × {height} cells.")
             need = need.format(width=SMALLEST[0], height=SMALLEST[1])
             has = _("This terminal has {width} × {height}.").format(width=width, height=height)
-            self.query_one("#too-small", Static).update(Content(f"{need}\n{has}"))
+            self._say_instead("too-small", Content(f"{need}\n{has}"))
 
     def _show_active(self) -> None:
         active = self.state.view.pane
-        if active in SIDE:
-            self._side = active
-        elif self._side not in panes(self.state.view):
-            self._side = SIDE[0]
-        for pane in self._panes:
+        for pane in self._panes.values():
             pane.set_class(pane.pane == active, "-active")
             pane.set_class(pane.pane == self._side, "-beside")
         self._middle.set_class(active in MIDDLE, "-active")

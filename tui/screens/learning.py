@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.timer import Timer
 
 from core.errors import AttnError
 from core.language import _
-from core.types import Learning, Request
+from core.learning_types import Learning
+from core.types import Request
 from tui import learning as ways
 from tui.messages import Painted
 from tui.scene import Scene, View
 from tui.screens.tracing import TracingScreen
-from tui.widgets.learning import LearningPane
+
+if TYPE_CHECKING:
+    from tui.widgets.learning import LearningPane
 
 TICK_SECONDS = 0.05
 STEPS_TO_FASTER = 100  # so many steps add one to those of a tick
@@ -123,6 +127,8 @@ class LearningScreen(TracingScreen):
 
     @property
     def _learning_pane(self) -> LearningPane:
+        from tui.widgets.learning import LearningPane  # made when first shown
+
         return self.query_one(LearningPane)
 
     def _may_go_on(self) -> bool:

@@ -10,11 +10,12 @@ from core.language import _, spoken
 from core.types import GivenModel, Request
 from tui.scene import View
 from tui.screens.target import TargetScreen
-from tui.widgets.lesson import LessonPanel, Said
 
 if TYPE_CHECKING:
     from core.lessons import Lesson
     from tui.lessons import Guide
+    from tui.widgets.lesson import LessonPanel, Said
+    from tui.widgets.lines import Lines
 
 
 def _guide(lesson: Lesson, step: int) -> Guide:
@@ -29,6 +30,7 @@ class LessonScreen(TargetScreen):
     if TYPE_CHECKING:  # what the explorer itself provides
 
         def action_focus_pane(self) -> None: ...
+        def add_lines(self, widget: Lines) -> None: ...
         def show_other(self, text: str | None) -> None: ...
 
     def __init__(self, view: View, lesson: Lesson | None, step: int) -> None:
@@ -39,11 +41,23 @@ class LessonScreen(TargetScreen):
     def show_lesson(self) -> None:
         """Show the words of the step, or no panel without a lesson."""
         self.set_class(self.guide is not None, "-lesson")
-        self.query_one(LessonPanel).said = None if self.guide is None else _said(self.guide)
+        if self.guide is not None:
+            self._panel.said = _said(self.guide)
+
+    @property
+    def _panel(self) -> LessonPanel:
+        """The panel of the words, which comes with the first lesson."""
+        from tui.widgets.lesson import LessonPanel
+
+        if not self.query(LessonPanel):
+            panel = LessonPanel()
+            self.add_lines(panel)
+            self.mount(panel, after="#sentence-box")
+        return self.query_one(LessonPanel)
 
     def action_lesson(self, by: int) -> None:
         """Turn the page of a step's words, or go to the step after or before."""
-        if self.guide is None or self.query_one(LessonPanel).turn(by):
+        if self.guide is None or self._panel.turn(by):
             return
         if self.guide.move(by):
             self._show_step(self.guide)
@@ -133,6 +147,8 @@ class LessonScreen(TargetScreen):
 
 
 def _said(guide: Guide) -> Said:
+    from tui.widgets.lesson import Said
+
     lesson = guide.lesson
     say = lesson.steps[guide.step].say.of(spoken())
     return Said(lesson.title.of(spoken()), say, guide.step, len(lesson.steps))

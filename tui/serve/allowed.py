@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from core.lessons import Lesson
 
-MOST_TOKENS = 512
 # Seconds before an end at which it is announced.
 WARNING = 60.0
 # Names of actions. What is not among them cannot be reached: a new action has to be weighed first.
 SCREEN_ACTIONS = frozenset(
     (
-        "again", "attention", "block", "cycle", "drop_wish", "edit", "edit_target", "focus_pane",
+        "again", "attention", "block", "cycle", "drop_wish", "edit", "edit_target",
         "follow", "guess", "help", "jump", "learn", "leave", "lesson", "mask", "move", "next_pane",
         "next_shown", "other", "page", "paint", "pane", "put_back", "rate",
         "reset_learning", "run_learning", "show_results", "stage", "step", "switch",
@@ -49,9 +48,9 @@ class Allowed:
         Seconds without a key, and altogether, after which a session ends; 0 is no limit.
     """
 
-    lessons: tuple[Lesson, ...] = ()
-    tokenizers: tuple[str, ...] = ()
-    most_tokens: int = MOST_TOKENS
+    lessons: tuple[Lesson, ...]
+    tokenizers: tuple[str, ...]
+    most_tokens: int
     idle: float = 0.0
     total: float = 0.0
 

@@ -9,13 +9,13 @@ import click
 
 from core.language import N_, _
 from tui.options import number
-from tui.serve.allowed import MOST_TOKENS
 from tui.usage import Decorated, option
 from tui.values import decimal
 
 if TYPE_CHECKING:
     from tui.serve.allowed import Allowed
 
+MOST_TOKENS = 512
 _ALLOWANCES = (
     option(
         "--allow-lesson",

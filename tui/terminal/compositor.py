@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
 from rich.console import Console
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate

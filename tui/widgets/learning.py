@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding
@@ -33,8 +32,7 @@ _HIGHEST_PLOT = 14
 WISHED = "┃"
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Where a row's columns stand: label, wish, weight, bar."""
 
     label: int

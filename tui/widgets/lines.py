@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from rich.cells import cell_len, split_graphemes
+from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
+from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
@@ -68,6 +69,10 @@ def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
             was, was_style = next(olds)
         if not now:
             now, now_style = next(news)
+        if was_style is now_style and was == now:  # mostly
+            x += len(now)
+            was = now = ""
+            continue
         cells = min(len(was), len(now))
         one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
         if was_style is not now_style:
@@ -112,6 +117,7 @@ class Lines(Widget):
         super().__init__(id=id)
         self._scene: Scene | None = None
         self._strips: list[Strip] = []
+        self._painted: Size | None = None  # before the news of this size came
 
     # A plain property: a reactive costs as much again, and ten widgets get every scene.
     @property
@@ -131,7 +137,9 @@ class Lines(Widget):
         self.redraw()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.redraw()
+        painted, self._painted = self._painted, None
+        if event.size != painted:
+            self.redraw()
 
     def redraw(self) -> None:
         """Draw all lines and ask for a repaint of the cells that changed."""
@@ -159,6 +167,7 @@ class Lines(Widget):
         width, height = self.size
         if self.palette and not (self._strips and self._strips[0].cell_length == width):
             # The first paint comes before the news of the size: draw now, not a frame later.
+            self._painted = None if self._strips else self.size
             self._strips = self.draw(self.palette, width, height)
         if len(self._strips) < crop.bottom or self.get_line_filters()[1:]:
             return super().render_lines(crop)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.style import Style
 
@@ -17,11 +17,11 @@ from tui.widgets.pane import Pane, window
 from tui.widgets.weights import label_column
 
 _MARK = 2
+_ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """Which cells are shown, and how wide: rows are queries, columns are keys."""
 
     label: int
@@ -121,6 +121,16 @@ def _matrix_place(layer: int, head: int, crosses: bool) -> str:
     return words.format(layer=layer, head=head)
 
 
+def _largest(scene: Scene, head: int) -> float:
+    """The largest weight of a head, some rows at a time: more may be more than memory holds."""
+    found, pattern = 0.0, scene.layer.pattern
+    for start in range(0, len(scene.queries), _ROWS):
+        found = max(found, largest(pattern[head, start : start + _ROWS]))
+        if found >= 1 and not scene.signed:
+            break
+    return found
+
+
 class MatrixPane(Pane):
     """The whole pattern of one head, with a cursor."""
 
@@ -171,7 +181,7 @@ class MatrixPane(Pane):
         """The weight of full colour: one scale for the head, found once a trace and head."""
         pattern, head = scene.layer.pattern, scene.view.head
         if self._scale[0] is not pattern or self._scale[1] != head:
-            full = nice_ceiling(largest(pattern[head]))
+            full = nice_ceiling(_largest(scene, head))
             self._scale = (pattern, head, full if scene.signed else min(1.0, full))
         return self._scale[2]
 

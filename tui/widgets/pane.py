@@ -141,8 +141,7 @@ class Pane(Lines, can_focus=True):
         return frame(lines, title, foot, width, height, palette, self.has_focus)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._followed = -1
-        self.redraw()
+        self._followed = -1  # `Lines` then draws
 
     def on_focus(self) -> None:
         self.post_message(Selected(pane=self.pane))

@@ -91,13 +91,21 @@ class CaptionedLine(Horizontal):
 
     def __init__(self, caption: str, text: str, *, id: str) -> None:
         super().__init__(id=f"{id}-line", classes="captioned")
-        self._caption = Static(caption, markup=False, classes="caption")
+        self._caption = caption
         self.sentence = Sentence(text, id=id)
 
     def compose(self) -> ComposeResult:
-        yield self._caption
+        if self._caption:
+            yield self._said(self._caption)
         yield self.sentence
 
     def say(self, caption: str) -> None:
         """Put another word before the sentence."""
-        self._caption.update(caption)
+        for shown in self.query(Static):
+            shown.update(caption)
+        if not self._caption:
+            self.mount(self._said(caption), before=self.sentence)
+        self._caption = caption
+
+    def _said(self, caption: str) -> Static:
+        return Static(caption, markup=False, classes="caption")

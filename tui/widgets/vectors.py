@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -23,8 +23,7 @@ _GAP = 2
 _NORM = "‖x‖"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Which vectors are shown, and how wide their columns are."""
 
     names: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -21,8 +21,7 @@ _NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
 _MARK = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(NamedTuple):
     """Where the columns stand: label, heads left of the selected one, it, heads right of it."""
 
     label: int
