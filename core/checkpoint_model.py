@@ -6,6 +6,25 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Stack:
+    """One stack of layers, as far as it can be looked at.
+
+    Attributes
+    ----------
+    layers, heads, d_head : int
+    causal : bool
+    windows : tuple of int or None
+        Of each layer: a query sees itself and the window - 1 tokens before it.
+    """
+
+    layers: int
+    heads: int
+    d_head: int
+    causal: bool
+    windows: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointModel:
     """A model whose weights lie in files; `core.trained.describe` makes one.
 
@@ -15,22 +34,42 @@ class CheckpointModel:
         Its folder or file, absolute.
     name, family : str
         Fit to be shown, such as ``all-MiniLM-L6-v2`` and ``BERT``.
-    layers, heads, d_model, d_head : int
-    causal : bool
-    windows : tuple of int or None
-        Of each layer: a query sees itself and the window - 1 tokens before it.
+    d_model : int
+    reads : Stack
+        Reads the text: an encoder, or the decoder of a model without one.
+    writes : Stack, optional
+        The decoder of an encoder–decoder, which reads a target and attends to the text.
     """
 
     path: str
     name: str
     family: str
-    layers: int
-    heads: int
     d_model: int
-    d_head: int
-    causal: bool
-    windows: tuple[int | None, ...]
+    reads: Stack
+    writes: Stack | None = None
 
     @property
     def seed(self) -> None:
         return None
+
+    def stack(self, attention: str) -> Stack:
+        """The one whose tokens ask in one of `core.names.ATTENTIONS`."""
+        return self.reads if attention == "encoder" or self.writes is None else self.writes
+
+    # Of the stack that reads the text, as other models have them.
+
+    @property
+    def layers(self) -> int:
+        return self.reads.layers
+
+    @property
+    def heads(self) -> int:
+        return self.reads.heads
+
+    @property
+    def d_head(self) -> int:
+        return self.reads.d_head
+
+    @property
+    def causal(self) -> bool:
+        return self.reads.causal

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.checkpoint_model import Stack
 from core.checkpoints.model import plan_at, reading
 from core.errors import AttnError
-from core.trained import encoder_decoder
+from core.trained import stack_in_short
 
 # Distributions that carry trained weights: the package to look in, and what to open there.
 _PACKAGES = {
@@ -34,8 +35,11 @@ class FoundModel:
     family : str
         Empty where it cannot be opened.
     layers, heads : int
+        Of the stack that reads the text.
     fault : str
         Why it cannot be shown; empty where it can.
+    writes : Stack, optional
+        The decoder of an encoder–decoder.
     """
 
     name: str
@@ -45,6 +49,7 @@ class FoundModel:
     layers: int = 0
     heads: int = 0
     fault: str = ""
+    writes: Stack | None = None
 
 
 def named_paths() -> dict[str, Path]:
@@ -63,8 +68,7 @@ def look_into(name: str, path: Path) -> FoundModel:
         plan = plan_at(path)
     except AttnError as error:
         return FoundModel(name, str(path), size, fault=error.message)
-    facts = reading(plan).facts
-    fault = encoder_decoder(name, plan.family) if plan.encoder and plan.decoder else None
+    facts, decoder = reading(plan).facts, plan.decoder if plan.encoder else None
     return FoundModel(
         name,
         str(path),
@@ -72,7 +76,7 @@ def look_into(name: str, path: Path) -> FoundModel:
         plan.family,
         len(facts.layers),
         facts.heads,
-        "" if fault is None else fault.message,
+        writes=None if decoder is None else stack_in_short(decoder.facts),
     )
 
 

@@ -77,6 +77,10 @@ def cut(request: Request) -> tuple[Tokens, Tokens | None]:
     tokens = tokenizer.encode(request.text)
     if request.target is None:
         return tokens, None
+    if isinstance(request.model, CheckpointModel):
+        from core.trained import target_tokens
+
+        return tokens, target_tokens(request.model, request.target)
     if not request.target.strip():
         raise TextError(_("the target is empty"), _("type a sentence, or leave the target out"))
     try:
@@ -103,8 +107,9 @@ def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Tra
     if isinstance(request.model, CheckpointModel):
         from core.trained import trace_trained
 
-        result = trace_trained(request.model, request, tokens)
-        _freeze(result.encoder)
+        result = trace_trained(request.model, request, tokens, target)
+        for attention in result.attentions.values():
+            _freeze(attention)
         return result
     check_edits(request, len(tokens))
     encoder, history = encode(request, _embedded(request, tokens))
@@ -246,7 +251,7 @@ def needed_bytes(model: AnyModel, count: int, target: int = 0) -> int:
     if isinstance(model, CheckpointModel):
         from core.trained import trained_bytes
 
-        return trained_bytes(model, count)
+        return trained_bytes(model, count, target)
     width = max(model.d_model, model.heads * model.d_head)
 
     def attention(queries: int, keys: int) -> int:

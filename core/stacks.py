@@ -19,6 +19,7 @@ from core.errors import SettingError
 from core.language import N_, _
 from core.progress import LAYERS, step
 from core.types import (
+    AnyModel,
     Array,
     Attention,
     BoolArray,
@@ -27,8 +28,10 @@ from core.types import (
     LayerTrace,
     LayerWeights,
     Mask,
+    ModelSpec,
     Request,
     Side,
+    Stack,
 )
 from core.weights import own_decoder_weights, own_weights
 
@@ -59,14 +62,25 @@ def mask_of(
     return Mask(blocked=blocked) if attention == "cross" else replace(mask, blocked=blocked)
 
 
-def rules_of(model: CheckpointModel, blocked: frozenset[int]) -> tuple[Mask, ...]:
-    """Which keys may be attended to in each layer of a real model.
+def stack_of(model: AnyModel, attention: str) -> ModelSpec | GivenModel | Stack:
+    """What has the layers, heads and d_head of one of `ATTENTIONS`: a real model's two differ."""
+    return model.stack(attention) if isinstance(model, CheckpointModel) else model
 
-    Its windows count the query's own position, those of a `Mask` do not.
+
+def rules_of(
+    model: CheckpointModel, blocked: frozenset[int], attention: str = "encoder"
+) -> tuple[Mask, ...]:
+    """Which keys may be attended to in each layer of one of a real model's `ATTENTIONS`.
+
+    Its windows count the query's own position, those of a `Mask` do not. Blocked are tokens of the
+    text.
     """
+    stack = model.stack(attention)
+    if attention == "cross":
+        return (Mask(blocked=blocked),) * stack.layers
+    mine = blocked if attention == "encoder" else frozenset()
     return tuple(
-        Mask(model.causal, None if window is None else window - 1, blocked)
-        for window in model.windows
+        Mask(stack.causal, None if window is None else window - 1, mine) for window in stack.windows
     )
 
 

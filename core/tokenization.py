@@ -59,6 +59,24 @@ class TokenizerLike(Protocol):
         """
 
 
+class ModelTokenizer(TokenizerLike, Protocol):
+    """What the tokenizer of a model can do besides."""
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that it makes, special ones included."""
+
+    @property
+    def around(self) -> tuple[Token, ...]:
+        """The special tokens that stand around every text."""
+
+    def special(self, token_id: int) -> Token:
+        """A token that stands for no part of a text."""
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, None where the vocabulary has none."""
+
+
 @lru_cache(maxsize=8)
 def open_tokenizer(name: str, as_saved: bool = False) -> TokenizerLike:
     """Open a tokenizer by name, or from a ``tokenizer.json`` by path.
@@ -131,7 +149,7 @@ class FileTokenizer:
         if not as_saved:
             self._tokenizer.no_truncation()
             self._tokenizer.no_padding()
-        self._limit = limit
+        self.limit = limit
         if limit is not None:
             self._tokenizer.enable_truncation(limit)
         self._tokenizer.encode_special_tokens = True
@@ -140,7 +158,7 @@ class FileTokenizer:
     def encode(self, text: str, limit: int | None = None) -> Tokens:
         if limit is None:
             # A real model reads what its positions are made for, unless a host allows less.
-            limit = self._limit if self._limit and _most == MAX_TOKENS else _most
+            limit = self.limit if self.limit and _most == MAX_TOKENS else _most
         text, notices = _clean(text)
         shown = visible(str(self._path))
         with _refused(
@@ -188,6 +206,21 @@ class FileTokenizer:
         pads = encoding.attention_mask.count(0)
         kept = _cut(len(items) - len(padding), total - pads, cut["direction"])
         return Tokens(text, items, total, padding, (*notices, *dropped, *kept))
+
+    @property
+    def around(self) -> tuple[Token, ...]:
+        """The special tokens that stand around every text."""
+        encoding = self._tokenizer.encode("")
+        pairs = zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        return tuple(self.special(token_id) for token_id, special in pairs if special)
+
+    def special(self, token_id: int) -> Token:
+        """A token that stands for no part of a text."""
+        return Token("", self._piece(token_id, ""), token_id, 0, 0, special=True)
+
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece, None where the vocabulary has none."""
+        return self._tokenizer.token_to_id(piece)
 
     def _piece(self, token_id: int, token: str) -> str:
         """The vocabulary's spelling; a template may name a token that no vocabulary has."""

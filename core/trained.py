@@ -13,17 +13,17 @@ from core.checkpoint_model import CheckpointModel
 from core.checkpoints.budget import run_bytes
 from core.checkpoints.model import Model, open_model
 from core.checkpoints.plain import shown
-from core.errors import ModelError, SettingError
+from core.errors import SettingError
 from core.language import _
 from core.stacks import rules_of
-from core.transformer_types import BlockTrace, StackTrace
+from core.transformer_types import AttentionTrace, BlockTrace, Facts, Float32, StackTrace
 from core.types import (
     Attention,
-    BoolArray,
     LayerTrace,
     Mask,
     Request,
     Side,
+    Stack,
     Switches,
     Tokens,
     Trace,
@@ -39,35 +39,26 @@ def describe(path: str) -> CheckpointModel:
     Raises
     ------
     ModelError
-        It cannot be opened, has no tokenizer, or is an encoder–decoder.
+        It cannot be opened, or has no tokenizer.
     """
     path = os.path.abspath(path)
     model = opened(path)
-    if model.encoder is not None and model.decoder is not None:
-        raise encoder_decoder(path, model.family)
     model.tokenizer  # noqa: B018 - refused here where there is none
-    facts = model.facts
+    both = model.encoder is not None and model.decoder is not None
     return CheckpointModel(
         path,
         name_of(path),
         model.family,
-        len(facts.layers),
-        facts.heads,
-        facts.d_model,
-        facts.d_head,
-        facts.causal,
-        tuple(layer.window for layer in facts.layers),
+        model.facts.d_model,
+        stack_in_short(model.facts),
+        stack_in_short(model.decoder) if model.decoder is not None and both else None,
     )
 
 
-def encoder_decoder(name: str, family: str) -> ModelError:
-    """Why a model with two stacks is not shown."""
-    return ModelError(
-        _("{name} is an encoder–decoder ({family}), which cannot be shown yet").format(
-            name=shown(name), family=family
-        ),
-        _("open an encoder such as BERT or a decoder such as GPT-2"),
-    )
+def stack_in_short(facts: Facts) -> Stack:
+    """What can be looked at of a stack."""
+    windows = tuple(layer.window for layer in facts.layers)
+    return Stack(len(facts.layers), facts.heads, facts.d_head, facts.causal, windows)
 
 
 @lru_cache(maxsize=2)
@@ -97,16 +88,13 @@ def check_trained(request: Request) -> None:
         )
     if request.learning is not None:
         raise SettingError(_("a trained model learns no wishes"), _("leave the wishes out"))
-    if request.target is not None:
-        raise SettingError(
-            _("{name} has no decoder for a target").format(name=request.model.name),
-            _("leave the target out"),
-        )
     if (request.tokenizer, request.as_saved) != (Request("").tokenizer, False):
         raise SettingError(
             _("a trained model goes with its own tokenizer"), _("leave the tokenizer out")
         )
     assert isinstance(request.model, CheckpointModel)  # noqa: S101 - as the caller knows
+    if request.target is not None and request.model.writes is None:
+        raise no_target(request.model)
     rule = opened(request.model.path).facts.position_rule
     if switches.mask.blocked and rule == "unpadded-mask":
         raise SettingError(
@@ -117,13 +105,40 @@ def check_trained(request: Request) -> None:
         )
 
 
-def trained_bytes(model: CheckpointModel, count: int) -> int:
-    """Bytes of float32 that a trace of `count` tokens keeps."""
-    return run_bytes(opened(model.path).facts, count, 0)
+def no_target(model: CheckpointModel) -> SettingError:
+    """Why a model with one stack takes no target."""
+    return SettingError(
+        _("{name} ({family}) is no encoder–decoder, so it takes no target").format(
+            name=model.name, family=model.family
+        ),
+        _("leave the target out"),
+    )
 
 
-def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> Trace:
-    """Run a real model over tokens.
+def target_tokens(model: CheckpointModel, text: str) -> Tokens:
+    """What the decoder reads of a target, its start token first; a blank one is that alone.
+
+    Raises
+    ------
+    TextError, TokenizerError, ModelError
+        As `core.checkpoints.model.Model.target_tokens`.
+    """
+    return opened(model.path).target_tokens(text)
+
+
+def trained_bytes(model: CheckpointModel, count: int, target: int = 0) -> int:
+    """Bytes of float32 that a trace of `count` tokens, and `target` of the target, keeps."""
+    found = opened(model.path)
+    needed = run_bytes(found.facts, count, 0)
+    if target and found.decoder is not None:
+        needed += run_bytes(found.decoder, target, count)
+    return needed
+
+
+def trace_trained(
+    model: CheckpointModel, request: Request, tokens: Tokens, target: Tokens | None = None
+) -> Trace:
+    """Run a real model over the tokens of a text, and of a target where there is one.
 
     Raises
     ------
@@ -131,34 +146,69 @@ def trace_trained(model: CheckpointModel, request: Request, tokens: Tokens) -> T
         As `core.checkpoints.model.Model.run`.
     """
     blocked = request.switches.mask.blocked | tokens.padding
-    ids = [token.id for token in tokens]
-    run = opened(model.path).run(ids, blocked)
-    stack = run.last
-    masks = _masks(stack, model, len(tokens))
+    ids, writing = ([token.id for token in each or ()] for each in (tokens, target))
+    ran = opened(model.path).run(ids, blocked, writing)
+    read = ran.encoder or ran.last
+    encoder = _self_attention("encoder", model, read, tokens, blocked)
+    if target is None or ran.decoder is None:
+        return Trace(request, encoder, run=ran)
+    decoder = _self_attention("decoder", model, ran.decoder, target, blocked)
+    cross = _cross(model, ran.decoder, read, encoder, decoder)
+    return Trace(request, encoder, decoder, cross, run=ran)
+
+
+def _self_attention(
+    name: str, model: CheckpointModel, stack: StackTrace, tokens: Tokens, blocked: frozenset[int]
+) -> Attention:
+    """The attention of a stack's tokens to themselves."""
     absent = np.zeros_like(stack.embed)
     side = Side(tokens, stack.embed, absent if stack.pos_embed is None else stack.pos_embed)
-    layers = tuple(map(_layer, stack.blocks))
-    attention = Attention("encoder", side, side, rules_of(model, blocked), masks, layers)
-    return Trace(request, attention, run=run)
+    everything = np.ones((len(tokens), len(tokens)), dtype=np.bool_)
+    found = (stack.masks[window] for window in model.stack(name).windows)
+    masks = tuple(everything if mask is None else mask for mask in found)
+    layers = tuple(_layer(block, block.resid_pre, _left(block)) for block in stack.blocks)
+    return Attention(name, side, side, rules_of(model, blocked, name), masks, layers)
 
 
-def _masks(stack: StackTrace, model: CheckpointModel, count: int) -> tuple[BoolArray, ...]:
-    everything = np.ones((count, count), dtype=np.bool_)
-    found = (stack.masks[window] for window in model.windows)
-    return tuple(everything if mask is None else mask for mask in found)
+def _cross(
+    model: CheckpointModel,
+    written: StackTrace,
+    read: StackTrace,
+    encoder: Attention,
+    decoder: Attention,
+) -> Attention:
+    """A decoder's attention to what the encoder made."""
+    asks, answers = decoder.queries, encoder.queries
+    rules = rules_of(model, encoder.rule.blocked, "cross")
+    mask = np.ones((len(asks.tokens), len(answers.tokens)), dtype=np.bool_)
+    mask[:, sorted(rules[0].blocked)] = False
+    layers = tuple(
+        _layer(block.cross, block.resid_mid, block.resid_post, read.final)
+        for block in written.blocks
+        if block.cross is not None and block.resid_mid is not None
+    )
+    return Attention("cross", asks, answers, rules, (mask,) * len(layers), layers)
 
 
-def _layer(block: BlockTrace) -> LayerTrace:
+def _left(block: BlockTrace) -> Float32:
+    """What self-attention leaves: in a decoder for cross-attention, else for the next layer."""
+    return block.resid_post if block.resid_mid is None else block.resid_mid
+
+
+def _layer(
+    made: AttentionTrace, entered: Float32, left: Float32, source: Float32 | None = None
+) -> LayerTrace:
     return LayerTrace(
         None,
-        block.resid_pre,
-        block.q,
-        block.k,
-        block.v,
-        block.dot,
-        block.attn_scores,
-        block.pattern,
-        block.z,
-        block.attn_out,
-        block.resid_post,
+        entered,
+        made.q,
+        made.k,
+        made.v,
+        made.dot,
+        made.attn_scores,
+        made.pattern,
+        made.z,
+        made.attn_out,
+        left,
+        source,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.checkpoint_model import CheckpointModel as CheckpointModel
+from core.checkpoint_model import Stack as Stack
 
 if TYPE_CHECKING:
     from core.learning_types import History, Learning

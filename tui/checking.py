@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import _
+from core.names import ATTENTIONS
 
 if TYPE_CHECKING:
-    from core.types import Tokens
+    from core.types import Request, Tokens
     from tui.scene import View
 
 
@@ -34,9 +35,9 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
             raise click.UsageError(words.format(name=name))
 
 
-def check_attention(options: dict[str, Any], target: str | None) -> None:
-    """Raise UsageError where a number of ``show`` could mean a token of either text."""
-    if target is None or options["attention"] is not None:
+def check_attention(options: dict[str, Any], request: Request) -> None:
+    """Raise UsageError where a number of ``show`` could mean either text or either stack."""
+    if request.target is None or options["attention"] is not None:
         return
     for name in ("query", "key"):
         if options[name] is not None:
@@ -44,6 +45,18 @@ def check_attention(options: dict[str, Any], target: str | None) -> None:
                 _(
                     "with a target, --{name} needs --attention encoder, decoder or cross, which"
                     " says whose token it is"
+                ).format(name=name)
+            )
+
+    from core.stacks import stack_of
+
+    stacks = [stack_of(request.model, attention) for attention in ATTENTIONS]
+    for name in ("layer", "head"):
+        if options[name] is not None and len({getattr(each, f"{name}s") for each in stacks}) > 1:
+            raise click.UsageError(
+                _(
+                    "this model's encoder and decoder differ: --{name} needs --attention encoder,"
+                    " decoder or cross"
                 ).format(name=name)
             )
 

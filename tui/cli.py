@@ -163,7 +163,7 @@ def show(
     """Trace the text and write it down."""
     check_format(format, derive, options)
     view = _view_to_show(words, lesson, options)
-    check_attention(options, view.request.target)
+    check_attention(options, view.request)
     view, result = traced(view)
 
     from tui.printing.show import derivation_lines, formatted

@@ -124,6 +124,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     model, usual_model = request.model, usual.model
     if isinstance(model, CheckpointModel):
         yield "--model", model.path, None
+        yield "--target", request.target, None
         yield "--block", _listed(request.switches.mask), ""
         for name in PLACES:
             yield _option(name), getattr(view, name), getattr(plain, name)

@@ -10,8 +10,9 @@ from textual.actions import parse
 from textual.binding import Binding
 
 from core.language import N_
+from core.stacks import stack_of
 from core.types import CheckpointModel
-from tui.scene import panes
+from tui.scene import heads_of, panes, translates
 
 if TYPE_CHECKING:
     from tui.scene import View
@@ -231,12 +232,13 @@ BROWSING_LAST = (Hint("?", N_("help"), "question_mark"), Hint("q", N_("quit"), "
 EDITING_LAST = (Hint("F1", N_("help"), "f1"), Hint("^q", N_("quit"), "ctrl+q"))
 
 
-_SEEDED_KEYS = ("a", "A", "d", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
+_SEEDED_KEYS = ("d", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
 # Actions that switch the seeded model, or work out what it does.
 _OF_SEEDED = (
-    *("mask", "switch", "word", "temperature", "edit_target", "attention"),
+    *("mask", "switch", "word", "temperature"),
     *("stage", "guess", "show_results", "copy_derivation", "type_over", "put_back"),
 )
+_OF_TARGET = ("edit_target", "attention")
 
 
 def parsed(key: Key) -> tuple[str, tuple[object, ...]]:
@@ -251,6 +253,8 @@ def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
         return True
     if action == "pane":  # the one for another text comes with it
         return arguments[0] in (*panes(view), "compare")
+    if action in _OF_TARGET:
+        return translates(view.request.model)
     return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
 
 
@@ -278,25 +282,25 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     model = view.request.model
     if key in _SEEDED_KEYS and isinstance(model, CheckpointModel):
         return False
-    translates = view.request.target is not None
+    targeted = view.request.target is not None
     if not seen:
-        return key in ("e", "y", "ctrl+p") or (key == "A" and translates)
+        return key in ("e", "y", "ctrl+p") or (key == "A" and targeted)
     if view.pane == "learning" and key in ("space", "n", "r", "plus"):
         return view.request.learning is not None
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
     return {
-        "a": translates,
-        "A": translates,
-        "o": not translates,
-        "7": not translates,
+        "a": targeted,
+        "A": targeted or (isinstance(model, CheckpointModel) and translates(model)),
+        "o": not targeted,
+        "7": not targeted,
         "m": view.attention == "encoder",
         "x": view.attention != "decoder",
         "enter": not in_numbers or editable,
-        "right": model.heads > 1 or in_matrix or view.pane in ("numbers", "learning"),
-        "full_stop": model.heads > 1,
-        "right_square_bracket": model.layers > 1,
+        "right": heads_of(view) > 1 or in_matrix or view.pane in ("numbers", "learning"),
+        "full_stop": heads_of(view) > 1,
+        "right_square_bracket": stack_of(model, view.attention).layers > 1,
         "v": editable if in_numbers else wide or view.pane == "vectors",
         "delete": in_numbers and _typed_over(view),
         "z": wide or in_matrix,

@@ -17,14 +17,12 @@ _OWN = N_("a real model brings its own")
 _TRAINED = N_("trained weights go with the attention that they were trained in")
 _DERIVED = N_("a derivation knows no biases, norms before attention and turned positions")
 _LEARNED = N_("wishes are learned by the seeded model alone")
-_DECODER = N_("only the seeded model adds a decoder for a target")
 # Why, and the names of the parameters that are refused for it.
 _REFUSED = (
     (_OWN, ("tokenizer", "as_saved", "d_model", "heads", "layers", "seed")),
     (_TRAINED, ("mask", "positions", "scale", "temperature", "projections", "normalizer")),
     (N_("numbers are typed over in the seeded model alone"), ("edits",)),
     (_LEARNED, ("wishes", "steps", "rate", "learn_head")),
-    (_DECODER, ("target", "attention")),
     (_DERIVED, ("derive",)),
     (N_("guests are shown the seeded model alone"), ("demo", "ssh", "web", "print_sshd")),
 )
@@ -56,7 +54,12 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
 
     from core.trained import describe
 
-    return describe(path if os.path.exists(path) else _found(path))
+    model = describe(path if os.path.exists(path) else _found(path))
+    if model.writes is None:
+        for option in sorted(found.intersection(("attention", "target"))):
+            said = _("--{option} does not go with {name} ({family}), which is no encoder–decoder")
+            raise click.UsageError(said.format(option=option, name=model.name, family=model.family))
+    return model
 
 
 def _found(name: str) -> str:

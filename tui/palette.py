@@ -16,12 +16,12 @@ from core.errors import AttnError
 from core.language import N_, _, spoken
 from core.lessons import Lesson, bundled_lessons
 from core.resources import data_path
+from core.stacks import stack_of
 from core.text import label, visible
 from core.tokenization import PATTERNS
 from core.types import CheckpointModel, Mask
-from tui.choices import EXAMPLE_TARGET
 from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
-from tui.scene import mask_in_words, panes
+from tui.scene import mask_in_words, panes, translates
 from tui.screens.explorer import ExplorerScreen
 
 MASKS = (
@@ -122,16 +122,17 @@ class ExplorerCommands(Provider):
         if explorer.state.view.compare is not None:
             yield Command(_("Stop comparing"), _("one text again"), explorer.stop_comparing)
         seeded = not isinstance(explorer.state.view.request.model, CheckpointModel)
-        yield from self._attentions() if seeded else ()
+        view = explorer.state.view
+        yield from self._attentions() if seeded or translates(view.request.model) else ()
         for pane in panes(explorer.state.view):
             run = partial(explorer.action_pane, pane)
             name = _("Pane: {pane}").format(pane=_(pane))
             yield Command(name, _("show the {pane}").format(pane=_(pane)), run)
-        model = explorer.state.view.request.model
-        for head in range(model.heads):
+        stack = stack_of(view.request.model, view.attention)
+        for head in range(stack.heads):
             run = partial(explorer.select, head=head)
             yield Command(_("Head {n}").format(n=head), _("select this head"), run)
-        for layer in range(model.layers):
+        for layer in range(stack.layers):
             run = partial(explorer.select, layer=layer)
             yield Command(_("Layer {n}").format(n=layer), _("select this layer"), run)
         yield from self._of_seeded() if seeded else ()
@@ -168,7 +169,8 @@ class ExplorerCommands(Provider):
         explorer = self.explorer
         if explorer.state.asked.target is None:
             name = _("Translate: add a target")
-            yield Command(name, EXAMPLE_TARGET, explorer.add_target)
+            help_ = explorer.first_target or _("what the decoder reads and writes on")
+            yield Command(name, help_, explorer.add_target)
             return
         help_ = _("the encoder alone")
         yield Command(_("Translate: remove the target"), help_, explorer.remove_target)

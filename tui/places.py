@@ -8,6 +8,7 @@ from typing import Any
 from core.errors import SettingError
 from core.language import _
 from core.names import ATTENTIONS
+from core.stacks import stack_of
 from core.types import Tokens
 from tui.scene import View, panes
 
@@ -40,7 +41,8 @@ def sides(attention: str, tokens: Tokens, target: Tokens | None) -> tuple[Tokens
 def limits(view: View, tokens: Tokens | None, target: Tokens | None) -> dict[str, int]:
     """How many there are of what a place counts; of tokens only when they are known."""
     model = view.request.model
-    found = {"layer": model.layers, "head": model.heads}
+    stack = stack_of(model, view.attention)
+    found = {"layer": stack.layers, "head": stack.heads}
     found |= {"dim": model.d_model, "component": max(model.d_model, model.d_head)}
     if tokens is not None:
         queries, keys = sides(view.attention, tokens, target)

@@ -9,6 +9,7 @@ from core.errors import AttnError
 from core.language import N_, _, counted
 from core.learning_types import Learning
 from core.names import ATTENTIONS, PANES, STAGES
+from core.stacks import stack_of
 from core.types import (
     AnyModel,
     Array,
@@ -17,6 +18,7 @@ from core.types import (
     CheckpointModel,
     LayerTrace,
     Mask,
+    ModelSpec,
     Request,
     Switches,
     Token,
@@ -103,6 +105,11 @@ def cursor(view: View) -> tuple[str, str]:
 def cursor_of(array: str) -> tuple[str, str]:
     """The fields of a view that are row and column of an array that can be typed over."""
     return {"attn_scores": ("query", "key"), "x": ("query", "dim")}.get(array, ("dim", "component"))
+
+
+def heads_of(view: View) -> int:
+    """How many heads the attention has that a view is in."""
+    return stack_of(view.request.model, view.attention).heads
 
 
 def column_of(view: View) -> int:
@@ -229,8 +236,28 @@ def notices(tokens: Tokens, target: Tokens | None) -> list[str]:
 
 
 def shape_words(request: Request) -> str:
-    """Which stacks there are; nothing of an encoder alone."""
-    return "" if request.target is None else _("encoder–decoder")
+    """Which stacks there are; nothing of an encoder alone, and of a model whose family says it."""
+    real = isinstance(request.model, CheckpointModel)
+    return "" if request.target is None or real else _("encoder–decoder")
+
+
+def translates(model: AnyModel) -> bool:
+    """Whether a model takes a target."""
+    if isinstance(model, CheckpointModel):
+        return model.writes is not None
+    return isinstance(model, ModelSpec)
+
+
+def lacks_target(request: Request) -> bool:
+    """Whether a real model has a decoder that is not run."""
+    real = isinstance(request.model, CheckpointModel)
+    return real and translates(request.model) and request.target is None
+
+
+def starts(scene: Scene) -> bool:
+    """Whether the query is the token that a real decoder puts before every target."""
+    real = isinstance(scene.view.request.model, CheckpointModel)
+    return real and scene.view.attention != ATTENTIONS[0] and scene.view.query == 0
 
 
 def request_in_words(request: Request, rule: Mask, attention: str = ATTENTIONS[0]) -> list[str]:

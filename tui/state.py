@@ -119,6 +119,8 @@ class Explorer:
             check_view(view, tokens, target)
         else:
             view = self._followed(view, self._tokens, tokens, target)
+            if self._target is None and target is not None:  # what a target is added for
+                view = replace(view, attention="cross")
         self._remember(result)
         self.compared = None if self.view.compare is None else compared
         self.error = None

@@ -21,10 +21,12 @@ def traced(view: View) -> tuple[View, Trace]:
     tokens, target = check(view)
 
     from core.runner import trace
-    from tui.scene import notices
+    from tui.scene import lacks_target, notices
 
     result = trace(view.request, tokens, target)
     _note(notices(tokens, target))
+    if lacks_target(view.request):
+        _note([_("the encoder alone: --target TEXT adds the decoder and cross-attention")])
     return view, result
 
 

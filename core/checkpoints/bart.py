@@ -13,6 +13,7 @@ from core.checkpoints.plan import (
     ModelPlan,
     Source,
     StackPlan,
+    TargetPlan,
     find_prefix,
     first_of,
     linear,
@@ -44,6 +45,8 @@ class Kind:
         Row of the position table that the first token takes.
     sinusoids : bool
         Positions follow from a formula where the file has none.
+    wraps : bool
+        As of a `TargetPlan`.
     """
 
     family: str
@@ -51,9 +54,10 @@ class Kind:
     norm_embedding: bool = True
     offset: int = 2
     sinusoids: bool = False
+    wraps: bool = False
 
 
-_KINDS = {"bart": Kind("BART", pre=False), "mbart": Kind("mBART", pre=True)}
+_KINDS = {"bart": Kind("BART", pre=False), "mbart": Kind("mBART", pre=True, wraps=True)}
 
 
 def plan(config: Config, names: Collection[str]) -> ModelPlan:
@@ -87,7 +91,19 @@ def plan_kind(config: Config, names: Collection[str], kind: Kind) -> ModelPlan:
         encoder=_stack(config, names, prefix, "encoder", kind),
         decoder=decoder,
         head=None if rows is None else HeadPlan(rows, parts),
-        start_id=config.get("decoder_start_token_id", default=2),
+        target=_target(config, kind),
+    )
+
+
+def _target(config: Config, kind: Kind) -> TargetPlan:
+    """BART and Marian name the token that starts a target; mBART's files name one or none."""
+    start = config.get("decoder_start_token_id", default=None if kind.wraps else 2)
+    marks = ("bos_token_id", 0), ("pad_token_id", 1), ("eos_token_id", 2)
+    return TargetPlan(
+        start,
+        kind.wraps,
+        config.get("forced_bos_token_id"),
+        tuple(config.get(name, default=usual) for name, usual in marks),
     )
 
 

@@ -20,7 +20,7 @@ from core.transformer_types import Float32
 
 _MODEL_TYPES = {
     "llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma": "gemma", "gemma2": "gemma2",
-    "gemma3": "gemma3_text",
+    "gemma3": "gemma3_text", "phi3": "phi3", "bert": "bert",
 }  # fmt: skip
 _WHOLE = {
     "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
@@ -35,6 +35,17 @@ _PARTS = {
 _AROUND = {  # where norms stand on both sides, "ffn_norm" is another one
     "ffn_norm": "pre_feedforward_layernorm", "post_attention_norm": "post_attention_layernorm",
     "post_ffw_norm": "post_feedforward_layernorm",
+}  # fmt: skip
+_FUSED = {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"}  # of Phi-3
+_WHOLE_OF_BERT = {
+    "token_embd": "embeddings.word_embeddings", "token_types": "embeddings.token_type_embeddings",
+    "position_embd": "embeddings.position_embeddings", "token_embd_norm": "embeddings.LayerNorm",
+}  # fmt: skip
+_PARTS_OF_BERT = {
+    "attn_q": "attention.self.query", "attn_k": "attention.self.key",
+    "attn_v": "attention.self.value", "attn_output": "attention.output.dense",
+    "attn_output_norm": "attention.output.LayerNorm", "ffn_up": "intermediate.dense",
+    "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm",
 }  # fmt: skip
 # Settings, without the architecture's name in front, under the names of config.json.
 _SETTINGS = {
@@ -51,9 +62,15 @@ _SETTINGS = {
 _HANDLED = {
     "vocab_size", "rope.dimension_count", "attention.value_length", "rope.scaling.type",
     "rope.scaling.factor", "rope.scaling.original_context_length", "rope.scaling.finetuned",
-    "tensor_data_layout",
+    "rope.scaling.attn_factor", "tensor_data_layout",
 }  # fmt: skip
+_HANDLED_OF_BERT = {"attention.causal", "attention.layer_norm_epsilon", "pooling_type",
+    "classifier.output_labels"}  # fmt: skip
 _ROPE_FACTORS = "rope_freqs.weight"
+_LONG_FACTORS, _SHORT_FACTORS = "rope_factors_long.weight", "rope_factors_short.weight"
+_NO_WEIGHTS = (_ROPE_FACTORS, _LONG_FACTORS, _SHORT_FACTORS)
+# The narrowest window of any Phi-3; files of the first months do not name theirs.
+_PHI3_WINDOW = 2047
 # llama.cpp knows the largest Gemmas by their number of layers: they alone scale by the width of
 # the layer and not by that of a head, and no setting of the file says so.
 _WIDE_SCALE = {("gemma2", 46), ("gemma3", 62)}
@@ -66,9 +83,8 @@ class GgufTensors:
         self._file = file
         self._raised = architecture.startswith("gemma")
         self._turned = {"q_proj": heads, "k_proj": kv_heads} if architecture == "llama" else {}
-        around = _AROUND if architecture in ("gemma2", "gemma3") else {}
         self._names = {
-            _renamed(name, _PARTS | around): name for name in file.shapes if name != _ROPE_FACTORS
+            _renamed(name, architecture): name for name in file.shapes if name not in _NO_WEIGHTS
         }
         self.shapes = {new: file.shapes[old] for new, old in self._names.items()}
 
@@ -120,8 +136,9 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
         if name.startswith(start)
     }
     where = Config({}, shown(file.path))
+    handled = _HANDLED | (_HANDLED_OF_BERT if architecture == "bert" else set())
     for name, value in given.items():
-        if name not in _SETTINGS and name not in _HANDLED and value not in (0, False, 1.0, ""):
+        if name not in _SETTINGS and name not in handled and value not in (0, False, 1.0, ""):
             raise where.refusal(start + name, value)
     settings = {new: given[old] for old, new in _SETTINGS.items() if old in given}
     table = file.shapes.get("token_embd.weight", (0,))
@@ -129,14 +146,20 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
         "model_type": _MODEL_TYPES[architecture],
         "vocab_size": table[0],
         "tie_word_embeddings": "output.weight" not in file.shapes,
-        "attention_bias": architecture != "qwen2" and "blk.0.attn_q.bias" in file.shapes,
+        "attention_bias": architecture not in ("qwen2", "bert")
+        and "blk.0.attn_q.bias" in file.shapes,
         "rope_scaling": _rope(file, given, where),
     }
     if architecture in ("gemma2", "gemma3"):
         settings["query_pre_attn_scalar"] = _scale(given, architecture)
+    if architecture == "bert":
+        return settings | _of_bert(file, given, where)
     head = given.get("attention.key_length")
     if head is None and isinstance(given.get("attention.head_count"), int):
         head = given.get("embedding_length", 0) // max(given["attention.head_count"], 1)
+    if architecture == "phi3":
+        settings |= _of_phi3(given, head)
+        head = given.get("rope.dimension_count", head)
     for name in ("rope.dimension_count", "attention.value_length"):
         if given.get(name, head) != head:
             raise where.refusal(start + name, given[name])
@@ -144,6 +167,12 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
 
 
 def _rope(file: GgufFile, given: dict[str, Any], where: Config) -> dict[str, Any]:
+    if _SHORT_FACTORS in file.shapes:
+        return {
+            "rope_type": "longrope",
+            "short_factor": file.read(_SHORT_FACTORS).reshape(-1).tolist(),
+            "attention_factor": given.get("rope.scaling.attn_factor"),
+        }
     kind = given.get("rope.scaling.type", "none")
     factor = given.get("rope.scaling.factor", 1.0)
     if _ROPE_FACTORS in file.shapes:
@@ -156,18 +185,50 @@ def _rope(file: GgufFile, given: dict[str, Any], where: Config) -> dict[str, Any
     return {}
 
 
+def _of_phi3(given: dict[str, Any], head: Any) -> dict[str, Any]:
+    """Windows, the part of a head that turns, and the length that the short factors are for."""
+    limit, turning = given.get("context_length"), given.get("rope.dimension_count", head)
+    found: dict[str, Any] = {
+        "sliding_window": given.get("attention.sliding_window") or None,
+        "original_max_position_embeddings": given.get("rope.scaling.original_context_length"),
+    }
+    if "attention.sliding_window" not in given and isinstance(limit, int):
+        found["max_position_embeddings"] = min(limit, _PHI3_WINDOW)
+    if head and isinstance(turning, int):
+        found["partial_rotary_factor"] = turning / head
+    return found
+
+
+def _of_bert(file: GgufFile, given: dict[str, Any], where: Config) -> dict[str, Any]:
+    """What BERT's files leave out is fixed: the activation, and that all tokens are seen."""
+    if given.get("attention.causal") is not False:
+        raise where.refusal("bert.attention.causal", given.get("attention.causal"))
+    return {
+        "layer_norm_eps": given.get("attention.layer_norm_epsilon"),
+        "type_vocab_size": file.shapes.get("token_types.weight", (1,))[0],
+        "hidden_act": "gelu",
+    }
+
+
 def _scale(given: dict[str, Any], architecture: str) -> Any:
     if (architecture, given.get("block_count")) in _WIDE_SCALE:
         return given.get("embedding_length", 0) // max(given.get("attention.head_count", 1), 1)
     return given.get("attention.key_length", 256)
 
 
-def _renamed(name: str, parts: dict[str, str]) -> str:
+def _renamed(name: str, architecture: str) -> str:
     """A tensor's name in a Hugging Face file; one that is not known keeps its own."""
+    whole, parts, layers = _WHOLE, _PARTS, "model.layers"
+    if architecture == "bert":
+        whole, parts, layers = _WHOLE_OF_BERT, _PARTS_OF_BERT, "encoder.layer"
+    elif architecture == "phi3":
+        parts = _PARTS | _FUSED
+    elif architecture in ("gemma2", "gemma3"):
+        parts = _PARTS | _AROUND
     stem, _dot, end = name.rpartition(".")
-    if stem in _WHOLE:
-        return f"{_WHOLE[stem]}.{end}"
+    if stem in whole:
+        return f"{whole[stem]}.{end}"
     found = re.fullmatch(r"blk\.(\d+)\.(\w+)", stem)
     if found and found[2] in parts:
-        return f"model.layers.{found[1]}.{parts[found[2]]}.{end}"
+        return f"{layers}.{found[1]}.{parts[found[2]]}.{end}"
     return name

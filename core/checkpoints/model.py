@@ -11,15 +11,18 @@ from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
+from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers, open_joint
 from core.checkpoints.plain import json_object, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
+from core.checkpoints.target import decoder_tokens
 from core.checkpoints.vocabulary import open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
-from core.tokenization import FileTokenizer
+from core.tokenization import ModelTokenizer
 from core.transformer import common_start, logits, run_stack
 from core.transformer_types import Facts, Float32, StackTrace
+from core.types import Tokens
 
 _REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
@@ -54,17 +57,25 @@ class Model:
         What was opened.
     plan : ModelPlan
     tensors : Tensors
-    tokenizer : FileTokenizer, optional
+    tokenizer : ModelTokenizer, optional
         None where the checkpoint brings none.
+    writing : ModelTokenizer, optional
+        Of targets, where that is another one.
     """
 
     def __init__(
-        self, path: Path, plan: ModelPlan, tensors: Tensors, tokenizer: FileTokenizer | None
+        self,
+        path: Path,
+        plan: ModelPlan,
+        tensors: Tensors,
+        tokenizer: ModelTokenizer | None,
+        writing: ModelTokenizer | None = None,
     ) -> None:
         self.path = path
         self._plan = plan
         self._tensors = tensors
         self._tokenizer = tokenizer
+        self._writing = writing
         self._weights: dict[int, Weights] = {}
         self._head: Head | None = None
         # Whoever shows a run holds it; here it would outlive the screen that it was made for.
@@ -96,17 +107,12 @@ class Model:
         return reading(self._plan).facts
 
     @property
-    def start_id(self) -> int | None:
-        """The first token of a decoder that has an encoder."""
-        return self._plan.start_id
-
-    @property
     def has_head(self) -> bool:
         """Whether `logits` can be had."""
         return self._plan.head is not None
 
     @property
-    def tokenizer(self) -> FileTokenizer:
+    def tokenizer(self) -> ModelTokenizer:
         """The model's own tokenizer.
 
         Raises
@@ -123,6 +129,21 @@ class Model:
                 ),
             )
         return self._tokenizer
+
+    def target_tokens(self, text: str) -> Tokens:
+        """What the decoder of an encoder–decoder reads of a target, its first token included.
+
+        Raises
+        ------
+        TextError, TokenizerError, ModelError
+            The text cannot be cut into tokens, there is no tokenizer, or the files do not say
+            how a target begins.
+        """
+        plan, decoder = self._plan.target, self.decoder
+        assert plan is not None  # noqa: S101 - an encoder–decoder has one
+        assert decoder is not None  # noqa: S101
+        tokenizer = self._writing or self.tokenizer
+        return decoder_tokens(tokenizer, text, plan, decoder.vocabulary, self.path)
 
     def run(
         self,
@@ -279,10 +300,14 @@ def _no_model(path: Path) -> ModelError:
 
 def _open_folder(folder: Path) -> Model:
     plan, tensors = _read_folder(folder)
+    facts = reading(plan).facts
+    if plan.target is not None and has_own_tokenizers(folder):
+        both = (open_joint(folder, name, facts) for name in (SOURCE, TARGET))
+        return Model(folder, plan, tensors, *both)
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
-        tokenizer = open_vocabulary(source, source, reading(plan).facts)
+        tokenizer = open_vocabulary(source, source, facts)
     return Model(folder, plan, tensors, tokenizer)
 
 

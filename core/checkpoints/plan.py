@@ -80,6 +80,28 @@ class HeadPlan:
     parts: HeadParts[Source]
 
 
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """What a configuration says of a decoder's target; its ids are not checked yet.
+
+    Attributes
+    ----------
+    start : object
+        ``decoder_start_token_id``: stands before every target.
+    wraps : bool
+        A target's own last token stands before it, and one of its tokens names a language (mBART).
+    first : object
+        ``forced_bos_token_id``: the first one that a target is written with.
+    marks : tuple of object
+        Tokens around a text that name no language.
+    """
+
+    start: object
+    wraps: bool = False
+    first: object = None
+    marks: tuple[object, ...] = ()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class ModelPlan:
     """A model: an encoder, a decoder or both, and a language head where the file has one.
@@ -92,8 +114,8 @@ class ModelPlan:
         What stands before the names of the stacks' tensors in this file.
     encoder, decoder : StackPlan, optional
     head : HeadPlan, optional
-    start_id : int, optional
-        The first token of a decoder that has an encoder.
+    target : TargetPlan, optional
+        How a target begins, of a decoder that has an encoder.
     """
 
     family: str
@@ -101,7 +123,7 @@ class ModelPlan:
     encoder: StackPlan | None = None
     decoder: StackPlan | None = None
     head: HeadPlan | None = None
-    start_id: int | None = None
+    target: TargetPlan | None = None
 
 
 def linear(

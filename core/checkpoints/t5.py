@@ -12,6 +12,7 @@ from core.checkpoints.plan import (
     ModelPlan,
     Source,
     StackPlan,
+    TargetPlan,
     first_of,
     linear,
     norm,
@@ -36,6 +37,12 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
     config.expect(is_decoder=False)
     config.get("n_positions")  # what it was trained on, no limit
     facts, gated = _facts(config)
+    family = "mT5" if config.get("model_type") == "mt5" else "T5"
+    d_ff = config.size("d_ff")
+    encoder = _stack("encoder", facts, d_ff, gated, names)
+    if _encodes_only(config, names):
+        config.get("num_decoder_layers", "tie_word_embeddings", "scale_decoder_outputs")
+        return ModelPlan(family, prefix="", encoder=encoder)
     writing = replace(facts, causal=True)
     assert facts.relative is not None  # noqa: S101 - _facts sets it
     writing = replace(writing, relative=replace(facts.relative, both_ways=False))
@@ -45,17 +52,29 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
     scaled = config.flag("scale_decoder_outputs", default=scaled)
     if config.get("model_type") == "t5" and scaled:
         writing = replace(writing, head_scale=facts.d_model**-0.5)
-    d_ff = config.size("d_ff")
     decoder = _stack("decoder", writing, d_ff, gated, names)
     rows = unembedding(config, decoder.table, "lm_head.weight", names, tied=True)
     return ModelPlan(
-        "mT5" if config.get("model_type") == "mt5" else "T5",
+        family,
         prefix="",
-        encoder=_stack("encoder", facts, d_ff, gated, names),
+        encoder=encoder,
         decoder=decoder,
         head=None if rows is None else HeadPlan(rows, HeadParts()),
-        start_id=config.get("decoder_start_token_id", "pad_token_id", default=0),
+        target=TargetPlan(config.get("decoder_start_token_id", "pad_token_id", default=0)),
     )
+
+
+def _encodes_only(config: Config, names: Collection[str]) -> bool:
+    """Whether a file is an encoder that was taken out, as models of pictures use it.
+
+    Its configuration must say so: a file without a decoder may also be cut off.
+    """
+    made_by = config.get("architectures", default=[])
+    said = isinstance(made_by, list) and any(
+        isinstance(name, str) and name.endswith("EncoderModel") for name in made_by
+    )
+    said = said or config.get("is_encoder_decoder") is False
+    return said and not any(name.startswith("decoder.") for name in names)
 
 
 def _facts(config: Config) -> tuple[Facts, bool]:

@@ -45,7 +45,11 @@ def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:
     """Special tokens may lie beyond the embedding: no text makes them (Gemma 3's picture token)."""
     added = tokenizer.get_added_tokens_decoder()
     special = {token_id for token_id, token in added.items() if token.special}
-    ids = tokenizer.get_vocab(with_added_tokens=True)
+    check_rows(tokenizer.get_vocab(with_added_tokens=True), special, path, rows)
+
+
+def check_rows(ids: dict[str, int], special: set[int], path: Path, rows: int) -> None:
+    """Raise ModelError unless a vocabulary and an embedding of so many rows go together."""
     beyond = [(i, piece) for piece, i in ids.items() if i >= rows and i not in special]
     if beyond:
         token_id, piece = min(beyond)

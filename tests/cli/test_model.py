@@ -111,7 +111,8 @@ def test_long_text_is_cut_with_a_note(model):
         (["--set", "x[0,0]=1"], "--set does not go with --model: numbers are typed over"),
         (["--wish", "0:0=1"], "--wish does not go with --model: wishes are learned"),
         (["--steps", "3"], "--steps does not go with --model"),
-        (["--target", "t5"], "--target does not go with --model"),
+        (["--target", "t5"], "--target does not go with bert-legacy (BERT), which is no encoder"),
+        (["--attention", "cross"], "--attention does not go with bert-legacy (BERT), which is no"),
         (["--derive"], "--derive does not go with --model: a derivation knows no biases"),
         (["--block", "7"], "blocked key 7 is out of range"),
         (["--layer", "2"], "layer 2 is out of range: choose 0 to 1"),
@@ -121,11 +122,106 @@ def test_refused_beside_a_model(words, said, model):
     assert said in sentence(attn_tui("show", "--model", model, *words, "t5 t17"))
 
 
-def test_models_that_cannot_be_shown(tmp_path):
-    path = speaking("t5-relu", tmp_path)
-    assert "is an encoder–decoder (T5)" in sentence(attn_tui("show", "--model", path, "t5"))
+def test_model_that_is_nowhere():
     missing = sentence(attn_tui("show", "--model", "no/such", "t5"))
     assert "there is no model no/such, as a path or as a name: name a folder" in missing
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """An encoder–decoder whose stacks differ in layers and in heads."""
+    return speaking("bart-head", tmp_path)
+
+
+def written(name="bart-head"):
+    expected, text = expected_of(name)
+    return expected, text, " ".join(f"t{i}" for i in expected["target"][1:])
+
+
+BLOCKED = ("--block", "12")  # as the reference has it
+
+
+def test_json_of_an_encoder_decoder_has_the_numbers_of_transformers(writer):
+    expected, text, target = written()
+    words = ("--model", writer, *BLOCKED, "--target", target, "--format", "json", text)
+    found = json.loads(printed(*words))
+    assert found["model"]["family"] == "BART"
+    assert (found["model"]["layers"], found["model"]["heads"]) == (2, 3)
+    assert found["model"]["decoder"] == {"layers": 2, "heads": 4, "d_head": 6}
+    assert [token["id"] for token in found["target_tokens"]] == expected["target"].tolist()
+    start = {"text": "", "piece": "t2", "id": 2, "start": 0, "end": 0, "special": True}
+    assert found["target_tokens"][0] == start
+    order = [(layer["attention"], layer["layer"]) for layer in found["layers"]]
+    assert order == [
+        *(("encoder", 0), ("encoder", 1)),
+        *(("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)),
+    ]
+    for layer in found["layers"]:
+        rows = slice(0, 12) if layer["attention"] == "encoder" else slice(None)
+        patterns = np.array([head["pattern"] for head in layer["heads"]])[:, rows]
+        theirs = expected[f"{layer['attention']}_attentions"][layer["layer"]][:, rows]
+        np.testing.assert_allclose(patterns, theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_csv_of_one_attention(writer, kind):
+    expected, text, target = written()
+    words = ("--model", writer, *BLOCKED, "--target", target, "--attention", kind)
+    rows = list(csv.DictReader(io.StringIO(printed(*words, "--format", "csv", text))))
+    assert {row["attention"] for row in rows} == {kind}
+    theirs = expected[f"{kind}_attentions"]
+    patterns = np.array([float(row["pattern"]) for row in rows]).reshape(theirs.shape)
+    kept = slice(0, 12) if kind == "encoder" else slice(None)
+    np.testing.assert_allclose(patterns[:, :, kept], theirs[:, :, kept], atol=1e-4)
+
+
+def test_table_of_cross_attention_is_not_square(writer):
+    words = ("--model", writer, "--target", "t9 t30 t4", "--attention", "cross", "--layer", "1")
+    lines = printed(*words, "--head", "3", "t5 t17").splitlines()
+    assert lines[0] == (
+        "bart-head · BART · encoder 2 layers × 3 heads, decoder 2 layers × 4 heads · d_model 24"
+        " · trained weights: attention is not explanation"
+    )
+    assert lines[1] == "encoder mask none, decoder mask causal, cross mask none"
+    assert lines[2] == "2 tokens, 4 of the target · the model's own tokenizer"
+    assert lines[4] == "cross · layer 1 · head 3 · pattern (target ↓, source →)"
+    assert [line.split()[:2] for line in lines[6:]] == [
+        *(["0", "t2"], ["1", "t9"], ["2", "t30"], ["3", "t4"])
+    ]
+
+
+def test_without_a_target_the_encoder_is_printed_and_a_note(writer):
+    result = attn_tui("show", "--model", writer, "--format", "csv", "t5 t17")
+    assert result.stdout.decode().startswith("layer,head,query")
+    assert result.stderr.decode() == (
+        "attn-tui: note: the encoder alone: --target TEXT adds the decoder and cross-attention\n"
+    )
+
+
+def test_empty_target_is_the_decoder_before_its_first_word(writer):
+    words = ("--model", writer, "--target", "", "--attention", "decoder", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(printed(*words, "t5 t17"))))
+    assert {(row["query_token"], row["key_token"], row["pattern"]) for row in rows} == {
+        ("t2", "t2", "1.0")
+    }
+    assert len(rows) == 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--attention", "cross"], "there is no cross without a target: give a target"),
+        (["--target", "t9", "--query", "1"], "with a target, --query needs --attention"),
+        (["--target", "t9", "--head", "3"], "encoder and decoder differ: --head needs --attention"),
+        (["--target", "t9", "--attention", "encoder", "--head", "3"], "head 3 is out of range"),
+        (["--target", "t9", "--attention", "cross", "--head", "4"], "choose 0 to 3"),
+        (["--target", "t9", "--attention", "cross", "--query", "2"], "choose 0 to 1"),
+        (["--target", "t9", "--compare", "t5"], "with a target no other text is compared"),
+        (["--target", "t9", "--block", "2"], "blocked key 2 is out of range: choose 0 to 1"),
+    ],
+)
+def test_refused_beside_an_encoder_decoder(words, said, writer):
+    assert said in sentence(attn_tui("show", "--model", writer, *words, "t5 t17"))
 
 
 def test_no_worksheet_and_no_lesson(model):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from core import found_models
+from core import counts, found_models
 from core.found_models import look_into, named_paths
 from core.trained import describe
 from tests.core.small_checkpoints import REFERENCE, speaking
@@ -103,8 +103,15 @@ def test_what_cannot_be_shown_says_why(home, tmp_path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
     assert look_into("broken", broken).fault
+
+
+def test_an_encoder_decoder_has_two_shapes():
     found = look_into("bart", REFERENCE / "bart-plain")
-    assert "is an encoder–decoder" in found.fault
+    assert (found.family, found.layers, found.heads, found.fault) == ("BART", 3, 3, "")
+    assert (found.writes.layers, found.writes.heads) == (2, 4)
+    assert counts.shapes(found, found.writes) == (
+        "encoder 3 layers × 3 heads, decoder 2 layers × 4 heads"
+    )
 
 
 def test_a_blob_without_a_suffix_is_opened(tmp_path):

@@ -295,3 +295,64 @@ def test_built_tokenizer_gives_spans_of_the_text(llama):
     tokens = open_model(llama).tokenizer.encode("ABBA")
     assert [token.text for token in tokens] == ["", "AB", "B", "A"]
     assert tokens[0].special
+
+
+def edited(name, tmp_path, *changes):
+    """A reference's file with some of its bytes exchanged for as many others."""
+    raw = (REFERENCE / name / "model.gguf").read_bytes()
+    for old, new in changes:
+        assert len(old) == len(new)
+        assert raw.count(old) == 1
+        raw = raw.replace(old, new)
+    path = tmp_path / "model.gguf"
+    path.write_bytes(raw)
+    return path
+
+
+def whole_number(key, value):
+    """A setting as the file has it."""
+    return text(key) + struct.pack("<II", 4, value)
+
+
+def test_window_of_phi3(tmp_path):
+    """A file that names no window gives no text that is longer than the narrowest one."""
+    key = b"phi3.attention.sliding_window"
+    model = open_model(REFERENCE / "gguf-phi3" / "model.gguf")
+    assert {layer.window for layer in model.facts.layers} == {5}
+    context = (whole_number(b"phi3.context_length", 64), whole_number(b"phi3.context_length", 4096))
+    length = b"phi3.rope.scaling.original_context_length"
+    longer = (whole_number(length, 64), whole_number(length, 4096))
+    old = edited("gguf-phi3", tmp_path, context, longer, (key, b"old3" + key[4:]))
+    assert {layer.window for layer in open_model(old).facts.layers} == {None}
+    assert open_model(old).facts.limit == 2047
+
+
+def test_short_factors_hold_as_far_as_they_were_made_for():
+    assert open_model(REFERENCE / "gguf-phi3-long" / "model.gguf").facts.limit == 16
+
+
+@pytest.mark.parametrize("architecture", ["nomic-bert", "jina-bert-v2", "modern-bert", "t5"])
+def test_other_encoders_are_refused_by_name(architecture, tmp_path):
+    path = written(tmp_path / "a.gguf", architecture=architecture)
+    assert f"architecture '{architecture}' is not supported" in refused(path)
+
+
+def test_bert_must_say_that_all_tokens_are_seen(tmp_path):
+    key = text(b"bert.attention.causal") + struct.pack("<I?", 7, False)
+    causal = text(b"bert.attention.causal") + struct.pack("<I?", 7, True)
+    path = edited("gguf-bert", tmp_path, (key, causal))
+    assert "bert.attention.causal True is not supported" in refused(path)
+    path = edited("gguf-bert", tmp_path, (b"bert.attention.causal", b"abcd.attention.causal"))
+    assert "lacks bert.attention.causal" in refused(path)
+
+
+def test_word_pieces_of_a_file_are_refused_and_its_tokenizer_asked_for(tmp_path):
+    """Such a file does not say whether capital letters are kept."""
+    kind = text(b"tokenizer.ggml.model") + struct.pack("<I", 8)
+    path = edited("gguf-bert", tmp_path, (kind + text(b"gpt2"), kind + text(b"bert")))
+    message = refused(path)
+    assert "tokenizer.ggml.model 'bert' is not supported" in message
+    assert "put the model's tokenizer.json beside the file" in message
+    words = " ".join(["[UNK]", *(f"t{i}" for i in range(1, 37))])
+    word_level_tokenizer(words).save(str(tmp_path / "tokenizer.json"))
+    assert open_model(path).family == "BERT"

@@ -460,3 +460,15 @@ def test_the_tensors_that_a_test_edits_are_the_files(bert):
     assert len(safetensors_bytes(before)) > 1000
     edit_tensors(bert)
     assert read_tensors(bert / "model.safetensors") == before
+
+
+def test_encoder_without_its_decoder(tmp_path):
+    """What the configuration calls an encoder has no decoder; else the file is cut off."""
+    folder = copied("t5-encoder", tmp_path)
+    edit_config(folder, is_encoder_decoder=True)  # as older files have it
+    assert open_model(folder).decoder is None
+    edit_config(folder, architectures=["T5Model"], is_encoder_decoder=False)
+    assert open_model(folder).decoder is None
+    edit_config(folder, architectures=["T5Model"], is_encoder_decoder=True)
+    with pytest.raises(ModelError, match=r"the weights lack \d+ tensors: decoder"):
+        open_model(folder)

@@ -19,6 +19,7 @@ from tests.reference.checkpoint_cases import CASES
 
 # OPT's positions depend on what is blocked, which is refused.
 NAMES = [name for name, case in CASES.items() if "target" not in case and name != "opt-before"]
+WRITING = [name for name, case in CASES.items() if "target" in case]
 
 
 def traced(name, tmp_path, **changes):
@@ -76,6 +77,113 @@ def test_every_layer_has_its_own_mask(name, tmp_path):
         np.testing.assert_array_equal(mask, allowed)
 
 
+def written(name, tmp_path, **changes):
+    """A trace of a reference's text and target, what was expected, and the rows of no padding."""
+    expected, text = expected_of(name)
+    pads = frozenset(expected["pads"].tolist())
+    path = speaking(name, tmp_path)
+    start = int(expected["target"][0])  # which not every configuration names
+    edit_config(tmp_path / name, decoder_start_token_id=start)
+    model = describe(path)
+    target = " ".join(f"t{i}" for i in expected["target"][1:])
+    request = Request(text, model=model, switches=Switches(Mask(blocked=pads)), target=target)
+    kept = [i for i in range(len(expected["ids"])) if i not in pads]
+    return run(replace(request, **changes)), expected, kept
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_three_attentions_are_those_of_transformers(name, tmp_path):
+    trace, expected, kept = written(name, tmp_path)
+    model = trace.request.model
+    ids, count = expected["target"].tolist(), len(expected["ids"])
+    assert [token.id for token in trace.target_tokens] == ids
+    rows = {"encoder": kept, "decoder": list(range(len(ids))), "cross": list(range(len(ids)))}
+    assert list(trace.attentions) == list(rows)
+    for kind, attention in trace.attentions.items():
+        stack = model.stack(kind)
+        patterns = expected[f"{kind}_attentions"]
+        assert len(attention.layers) == len(attention.masks) == stack.layers == len(patterns)
+        for index, layer in enumerate(attention.layers):
+            found, allowed = layer.pattern[:, rows[kind]], attention.masks[index]
+            np.testing.assert_allclose(found, patterns[index][:, rows[kind]], atol=1e-4)
+            sees = np.tri(len(ids)) if kind == "decoder" else np.isin(range(count), kept)
+            np.testing.assert_array_equal(allowed, np.broadcast_to(sees, allowed.shape))
+            pads = frozenset() if kind == "decoder" else trace.request.switches.mask.blocked
+            assert attention.rules[index] == Mask(kind == "decoder", None, pads)
+            assert (patterns[index][:, rows[kind]][:, ~allowed[rows[kind]]] == 0).all()
+            assert found.shape[0] == stack.heads
+            assert layer.q.shape[2] == layer.z.shape[2] == stack.d_head
+            answers = layer.resid_pre if layer.source is None else layer.source
+            assert layer.k.shape[1] == layer.v.shape[1] == len(answers) == patterns.shape[3]
+            np.testing.assert_allclose(
+                layer.dot, layer.q @ np.asarray(layer.k).transpose(0, 2, 1), atol=1e-4
+            )
+            np.testing.assert_allclose(layer.z, np.asarray(layer.pattern) @ layer.v, atol=1e-4)
+            assert not layer.pattern[0].flags.writeable
+    for kind, attention in (("encoder", trace.encoder), ("decoder", trace.decoder)):
+        for index, layer in enumerate(attention.layers):
+            hidden = expected[f"{kind}_hidden"][index][rows[kind]]
+            np.testing.assert_allclose(layer.resid_pre[rows[kind]], hidden, atol=1e-4)
+    for cross in trace.cross.layers:
+        np.testing.assert_allclose(cross.source[kept], expected["encoder_final"][kept], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["t5-relu", "bart-head"])
+def test_cross_attention_stands_between_self_attention_and_mlp(name, tmp_path):
+    """What the decoder's self-attention leaves asks; what the MLP leaves enters the next layer."""
+    trace, _expected, _kept = written(name, tmp_path)
+    for index, (own, cross) in enumerate(
+        zip(trace.decoder.layers, trace.cross.layers, strict=True)
+    ):
+        np.testing.assert_array_equal(own.resid_post, cross.resid_pre)
+        if index + 1 < len(trace.decoder.layers):
+            following = trace.decoder.layers[index + 1].resid_pre
+            np.testing.assert_array_equal(cross.resid_post, following)
+        if name == "t5-relu":  # pre-norm: parts are added
+            np.testing.assert_allclose(
+                own.resid_post, own.resid_pre + own.attn_out, rtol=1e-5, atol=1e-5
+            )
+
+
+def test_without_a_target_the_encoder_is_the_same_alone(tmp_path):
+    both, _expected, _kept = written("t5-relu", tmp_path)
+    alone = run(replace(both.request, target=None))
+    assert list(alone.attentions) == ["encoder"]
+    for one, other in zip(both.layers, alone.layers, strict=True):
+        np.testing.assert_array_equal(one.pattern, other.pattern)
+
+
+@pytest.mark.parametrize("target", ["", "  \n"])
+def test_blank_target_is_what_starts_every_target(target, tmp_path):
+    """The decoder before its first word: the numbers of the first row of a longer target."""
+    longer, _expected, _kept = written("bart-head", tmp_path)
+    trace = run(replace(longer.request, target=target))
+    (start,) = trace.target_tokens
+    assert (start.id, start.special, start.piece, start.text) == (2, True, "t2", "")
+    for one, other in zip(trace.cross.layers, longer.cross.layers, strict=True):
+        np.testing.assert_allclose(one.pattern, other.pattern[:, :1], atol=1e-5)
+
+
+def test_target_is_cut_to_the_models_limit(tmp_path):
+    model = describe(speaking("bart-head", tmp_path))
+    trace = run(Request("t5", model=model, target=" ".join(["t6"] * 40)))
+    assert len(trace.target_tokens) == 21
+    assert trace.target_tokens.notices == ("first 21 of 40 tokens",)
+
+
+def test_budget_counts_the_target(tmp_path):
+    from core.runner import needed_bytes
+
+    trace, _expected, _kept = written("bart-head", tmp_path)
+    blocks = (*trace.run.encoder.blocks, *trace.run.decoder.blocks)
+    arrays = [array for each in blocks for array in (each.resid_mid, each.resid_post)]
+    for each in filter(None, (*blocks, *(block.cross for block in blocks))):
+        arrays += [each.q, *each.own_kv, each.attn_out]
+    kept = sum(array.nbytes for array in arrays if array is not None)
+    needed = needed_bytes(trace.request.model, 13, 7)
+    assert 0.9 < needed / kept < 1.25
+
+
 def test_masks_differ_where_windows_do(tmp_path):
     trace, _expected, _kept = traced("gemma3-kinds", tmp_path)
     assert len(set(trace.encoder.rules)) == 2
@@ -86,6 +194,7 @@ def test_what_a_model_is(tmp_path):
     model = describe(speaking("bert-plain", tmp_path))
     assert (model.name, model.family, model.layers, model.heads) == ("bert-plain", "BERT", 3, 4)
     assert (model.d_model, model.d_head, model.seed, model.causal) == (24, 6, None, False)
+    assert model.writes is None
     assert model == describe(model.path)
     assert hash(model) == hash(describe(model.path))
 
@@ -119,7 +228,7 @@ def test_long_text_is_cut_and_said(tmp_path):
         ({"switches": Switches(positions=False)}, "trained weights go with the attention"),
         ({"switches": Switches(edits=(Edit("x", (0, 0), 1.0),))}, "trained weights go with"),
         ({"learning": Learning((Wish(0, ((0, 1.0),)),))}, "a trained model learns no wishes"),
-        ({"target": "t5"}, "bert-plain has no decoder for a target"),
+        ({"target": "t5"}, r"bert-plain \(BERT\) is no encoder–decoder, so it takes no target"),
         ({"tokenizer": "chars"}, "a trained model goes with its own tokenizer"),
         ({"switches": Switches(Mask(blocked=frozenset({9})))}, "blocked key 9 is out of range"),
     ],
@@ -136,9 +245,7 @@ def test_block_is_refused_where_it_would_move_positions(tmp_path):
         run(Request("t5 t6", model=model, switches=Switches(Mask(blocked=frozenset({0})))))
 
 
-def test_models_that_cannot_be_shown(tmp_path):
-    with pytest.raises(ModelError, match="is an encoder–decoder"):
-        describe(speaking("bart-plain", tmp_path))
+def test_model_without_a_tokenizer_is_refused(tmp_path):
     with pytest.raises(ModelError, match=r"has no tokenizer\.json"):
         describe(str(copied("gpt2-plain", tmp_path)))
 

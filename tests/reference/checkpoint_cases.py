@@ -32,6 +32,15 @@ GGUF = {
     "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
     "head_dim": 8,
 }  # fmt: skip
+GGUF_PHI3 = {
+    "vocab_size": 37, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
+    "original_max_position_embeddings": 64, "pad_token_id": 0,
+}  # fmt: skip
+GGUF_BERT = {
+    "vocab_size": 37, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "intermediate_size": 64, "max_position_embeddings": 19,
+}  # fmt: skip
 LLAMA3 = {
     "rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
     "high_freq_factor": 4.0, "original_max_position_embeddings": 16,
@@ -198,4 +207,27 @@ CASES = {
     "qwen2-window-4": case("Qwen2", "ForCausalLM", LLAMA | {"use_sliding_window": True,
         "sliding_window": 4, "max_window_layers": 1, "num_hidden_layers": 3}, LONG, layers=3,
         dtype="BF16", version=4),
+    "t5-encoder": case("T5", "EncoderModel", T5 | {"feed_forward_proj": "gated-gelu"}, LONG,
+        pads=[11, 12], logits=False),
+    "mt5-encoder": case("MT5", "EncoderModel", T5 | {"num_heads": 4, "num_layers": 3}, LONG,
+        layers=3, logits=False, dtype="F16"),
+    "roberta-plain": plain("Roberta", BERT | {"hidden_size": 28, "num_attention_heads": 4,
+        "num_hidden_layers": 3, "type_vocab_size": 1, "pad_token_id": 1, "hidden_act": "gelu_new",
+        "max_position_embeddings": 16, "layer_norm_eps": 1e-5}, LONG, layers=3, dtype="BF16"),
+    "xlm-roberta-head": case("XLMRoberta", "ForMaskedLM", BERT | {"hidden_size": 20,
+        "num_attention_heads": 5, "num_hidden_layers": 3, "type_vocab_size": 1, "pad_token_id": 1,
+        "max_position_embeddings": 10}, PADDED, pads=PADS, layers=3, dtype="F16"),
+    "gguf-phi3": case("Phi3", "ForCausalLM", GGUF_PHI3 | {"sliding_window": 5}, LONG,
+        gguf=["Q8_0", "F16"], architecture="phi3"),
+    "gguf-phi3-long": case("Phi3", "ForCausalLM", GGUF_PHI3 | {"num_attention_heads": 2,
+        "num_key_value_heads": 1, "tie_word_embeddings": True,
+        "original_max_position_embeddings": 16, "rope_parameters": {"rope_type": "longrope",
+        "rope_theta": 1000.0, "partial_rotary_factor": 0.75,
+        "short_factor": [1.1, 1.2, 1.3, 1.5, 2.0, 2.5],
+        "long_factor": [2.0, 2.5, 3.0, 3.5, 4.0, 4.5]}}, LONG, gguf=["F32", "BF16"],
+        architecture="phi3"),
+    "gguf-bert": plain("Bert", GGUF_BERT, LONG, gguf=["Q8_0", "F16"], architecture="bert"),
+    "gguf-bert-types": plain("Bert", GGUF_BERT | {"type_vocab_size": 1, "num_hidden_layers": 3,
+        "num_attention_heads": 8, "layer_norm_eps": 1e-5}, LONG, layers=3, gguf=["F32", "Q4_1"],
+        architecture="bert"),
 }  # fmt: skip

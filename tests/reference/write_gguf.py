@@ -14,6 +14,7 @@ AROUND = {
     "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
     "post_feedforward_layernorm": "post_ffw_norm",
 }  # fmt: skip
+FUSED = {"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
 WHOLE = {"embed_tokens": "token_embd", "norm": "output_norm"}
 
 
@@ -40,18 +41,21 @@ def permuted(values, heads):
     return halves.swapaxes(1, 2).reshape(values.shape)
 
 
-def new_name(name, around):
+def new_name(name, others):
     stem, end = name.removeprefix("model.").rsplit(".", 1)
     if stem == "lm_head":
         return f"output.{end}"
     if stem in WHOLE:
         return f"{WHOLE[stem]}.{end}"
     _layers, index, rest = stem.split(".", 2)
-    return f"blk.{index}.{(NAMES | AROUND if around else NAMES)[rest]}.{end}"
+    return f"blk.{index}.{(NAMES | (others or {}))[rest]}.{end}"
 
 
 def write_gguf(path, model, case):
     config, architecture = model.config, case["architecture"]
+    if architecture == "bert":
+        write_bert(path, model, case)
+        return
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_context_length(config.max_position_embeddings)
@@ -78,6 +82,8 @@ def write_gguf(path, model, case):
             writer.add_tensor("rope_freqs.weight", (plain / made).astype(np.float32))
     if architecture in ("gemma2", "gemma3"):
         writer.add_sliding_window(config.sliding_window)
+    if architecture == "phi3":
+        add_phi3(writer, config, rope)
     if architecture == "gemma2":
         writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
@@ -96,8 +102,52 @@ def write_gguf(path, model, case):
         if architecture.startswith("gemma") and name.endswith("norm.weight"):
             values = values + 1
         stored = gguf.quantize(np.ascontiguousarray(values), kind)
-        name = new_name(name, architecture in ("gemma2", "gemma3"))
+        name = new_name(name, {"phi3": FUSED, "gemma2": AROUND, "gemma3": AROUND}.get(architecture))
         writer.add_tensor(name, stored, raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def add_phi3(writer, config, rope):
+    """Windows, parts of a head, and the two sets of factors of a long context."""
+    head = config.hidden_size // config.num_attention_heads
+    original = config.original_max_position_embeddings
+    writer.add_rope_scaling_orig_ctx_len(original)
+    writer.add_rope_dimension_count(int(head * rope.get("partial_rotary_factor", 1.0)))
+    writer.add_sliding_window(config.sliding_window or 0)
+    if "long_factor" in rope:
+        scale = config.max_position_embeddings / original
+        factor = np.sqrt(1 + np.log(scale) / np.log(original)) if scale > 1 else 1.0
+        writer.add_rope_scaling_attn_factors(float(factor))
+        for length in ("long", "short"):
+            factors = np.array(rope[f"{length}_factor"], dtype=np.float32)
+            writer.add_tensor(f"rope_factors_{length}.weight", factors)
+
+
+def write_bert(path, model, case):
+    """An encoder; gguf's own table has the names."""
+    config = model.config
+    writer = gguf.GGUFWriter(path, "bert")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_eps(config.layer_norm_eps)
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    add_tokenizer(writer, config.vocab_size)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.BERT, config.num_hidden_layers)
+    for name, weight in model.state_dict().items():
+        if "pooler" in name or name.endswith("position_ids"):
+            continue
+        values = weight.numpy()
+        kind = kind_of(name, values, case["gguf"])
+        stored = gguf.quantize(np.ascontiguousarray(values), kind)
+        new = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        writer.add_tensor(new, stored, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

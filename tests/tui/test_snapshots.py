@@ -357,3 +357,34 @@ def test_matrix_of_a_window_at_80x24(looks, tmp_path):
 def test_key_that_a_real_model_has_no_use_for(looks, tmp_path):
     view = View(Request("t5 t17 t3", model=describe(speaking("bert-legacy", tmp_path))))
     assert looks(view, COMPACT, ["t"])
+
+
+def real_translation(tmp_path, target="t9 t30 t4"):
+    return View(
+        Request("t5 t17 t3 t29 t11", model=describe(speaking("bart-head", tmp_path)), target=target)
+    )
+
+
+def test_real_encoder_without_a_target(looks, tmp_path):
+    assert looks(real_translation(tmp_path, None), COMPACT)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_real_encoder_decoder(looks, tmp_path, attention):
+    view = real_translation(tmp_path)
+    assert looks(replace(view, attention=attention, query=3, key=1, head=2, layer=1))
+
+
+def test_matrix_of_real_cross_attention_at_80x24(looks, tmp_path):
+    view = replace(real_translation(tmp_path), attention="cross", query=2, key=4, head=3)
+    assert looks(replace(view, pane="matrix"), COMPACT)
+
+
+def test_real_decoder_before_its_first_word(looks, tmp_path):
+    view = replace(real_translation(tmp_path, ""), attention="cross", pane="tokens")
+    assert looks(view, COMPACT)
+
+
+def test_real_encoder_decoder_in_chinese(looks, tmp_path):
+    set_language("zh")
+    assert looks(replace(real_translation(tmp_path), attention="cross", query=0, head=3), COMPACT)

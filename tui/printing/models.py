@@ -31,7 +31,7 @@ def model_lines() -> Iterator[str]:
 def _what(model: FoundModel) -> str:
     if model.fault:
         return _("cannot be shown")
-    return f"{model.family} · {counts.layers(model.layers)} × {counts.heads(model.heads)}"
+    return f"{model.family} · {counts.shapes(model, model.writes)}"
 
 
 def _size(size: int) -> str:

@@ -21,6 +21,7 @@ from core.errors import AttnError
 from core.language import N_, _
 from core.text import is_unseen, label
 from core.types import (
+    AnyModel,
     Array,
     Attention,
     BoolArray,
@@ -117,7 +118,7 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
             for side in (attention.queries, attention.keys)
         )
         place = f"{attention.name},{layer}" if several else f"{layer}"
-        for head in part.heads(trace):
+        for head in part.heads(trace, attention.name):
             for query in part.queries(attention):
                 start = f"{place},{head},{asking[query]}"
                 allowed = attention.masks[layer][query]
@@ -201,6 +202,7 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
             "heads": model.heads,
             "d_model": model.d_model,
             "d_head": model.d_head,
+            **_json_decoder(model),
             "seed": model.seed,
         },
     )
@@ -208,6 +210,20 @@ def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield "text", trace.tokens.text
     if trace.target_tokens is not None:
         yield "target", trace.target_tokens.text
+
+
+def _json_decoder(model: AnyModel) -> dict[str, Any]:
+    """The shape of the decoder of a real encoder–decoder; the seeded one's is its encoder's."""
+    if not isinstance(model, CheckpointModel) or model.writes is None:
+        return {}
+    decoder = model.writes
+    return {
+        "decoder": {
+            "layers": decoder.layers,
+            "heads": decoder.heads,
+            "d_head": decoder.d_head,
+        }
+    }
 
 
 def _json_switches(trace: Trace) -> dict[str, Any]:
@@ -286,11 +302,11 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
     arrays = attention.layers[layer]
     name = "" if trace.decoder is None else f'"attention": "{attention.name}", '
     if len(set(attention.rules)) > 1:
-        name = f'"mask": "{attention.rules[layer].name}", '
+        name += f'"mask": "{attention.rules[layer].name}", '
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
-    heads = part.heads(trace)
+    heads = part.heads(trace, attention.name)
     for head in heads:
         yield f'{{"head": {head},'
         for name in ("q", "k", "v", "dot", "attn_scores", "pattern", "z"):

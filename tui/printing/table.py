@@ -11,6 +11,8 @@ from rich.cells import cell_len
 
 from core import counts
 from core.language import N_, _
+from core.names import ATTENTIONS
+from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, Tokens, Trace
 from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
@@ -45,12 +47,13 @@ class Part:
         return [
             (attention, layer)
             for group in rounds
-            for layer in _one_or_all(self.layer, len(trace.layers))
+            if group
+            for layer in _one_or_all(self.layer, len(group[0].layers))
             for attention in group
         ]
 
-    def heads(self, trace: Trace) -> Sequence[int]:
-        return _one_or_all(self.head, trace.request.model.heads)
+    def heads(self, trace: Trace, attention: str = ATTENTIONS[0]) -> Sequence[int]:
+        return _one_or_all(self.head, stack_of(trace.request.model, attention).heads)
 
     def queries(self, attention: Attention) -> Sequence[int]:
         return _one_or_all(self.query, len(attention.queries.tokens))
@@ -83,7 +86,7 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             yield from _query_table(trace, attention, keys, query, layer, part, precision, width)
             continue
         names = Names(keys.columns, queries.rows)
-        for head in part.heads(trace):
+        for head in part.heads(trace, attention.name):
             yield ""
             said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
             if attention.name == "cross":
@@ -181,8 +184,9 @@ def facts(trace: Trace) -> Iterator[str]:
     facts = [model_name(model)]
     if model.seed is not None:
         facts.append(_("seed {seed}").format(seed=model.seed))
-    facts += [shape_words(request)] if request.target is not None else []
-    facts.append(f"{counts.layers(model.layers)} × {counts.heads(model.heads)}")
+    stacks = shape_words(request)
+    facts += [stacks] if stacks else []
+    facts.append(counts.shapes(model, model.writes if isinstance(model, CheckpointModel) else None))
     facts.append(f"d_model {model.d_model}")
     if request.learning is not None and request.learning.steps:
         facts.append(honest(request.learning))
@@ -274,7 +278,7 @@ def _query_table(
 ) -> Iterator[str]:
     """What one query attends to: keys down, heads across, and what it gets."""
     query = part.query or 0
-    heads = part.heads(trace)
+    heads = part.heads(trace, attention.name)
     allowed = attention.masks[layer][query]
     pattern = attention.layers[layer].pattern
 

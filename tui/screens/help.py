@@ -17,6 +17,7 @@ from core.language import N_, _
 from core.types import AnyModel, CheckpointModel
 from tui.keys import GROUPS, LEARNING_KEYS
 from tui.labels import pad, wrap
+from tui.scene import translates
 
 _IN_LEARNING = N_("In the pane of learning")
 _EVERYWHERE = (
@@ -97,8 +98,13 @@ REAL = {
         "Around attention, each layer has norms and an MLP; they are computed, and not shown. Where"
         " heads share keys and values, each head shows its own copy."
     ),
+    _TARGET: N_(
+        "A adds one, which begins empty; a goes from encoder to decoder to cross-attention. The"
+        " decoder reads a token that starts every target, then the target without its end: a row"
+        " is the state from which the next token is predicted. Blocked words of the source are"
+        " blocked in cross-attention too."
+    ),
 }
-_OF_SEEDED = (_TARGET, _LEARNS)
 
 
 def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
@@ -126,7 +132,7 @@ def reading_content(width: int, model: AnyModel) -> Content:
     real = isinstance(model, CheckpointModel)
     parts: list[str | tuple[str, str]] = [lines(text) for text in _EVERYWHERE]
     for title, usual in READING:
-        if real and title in _OF_SEEDED:
+        if real and (title == _LEARNS or (title == _TARGET and not translates(model))):
             continue
         text = REAL.get(title, usual) if real else usual
         parts += ["\n", (f"{_(title)}\n", "bold $accent"), lines(text)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.language import _
-from core.types import Request
+from core.types import CheckpointModel, Request
 from tui.choices import EXAMPLE_TARGET
 from tui.screens.tracing import TracingScreen
 from tui.widgets.sentence import CaptionedLine, Sentence
@@ -72,12 +72,19 @@ class TargetScreen(TracingScreen):
         self.submit(self.state.with_target(target))
         self.show_texts(self.state.asked)  # what is refused changes nothing
 
+    @property
+    def first_target(self) -> str:
+        """What a target begins as: an example, but of a real model nothing written yet."""
+        return "" if isinstance(self.state.asked.model, CheckpointModel) else EXAMPLE_TARGET
+
     def add_target(self) -> None:
         """Show what a target does, with the words of an example to write over."""
-        self.set_target(EXAMPLE_TARGET)
-        if self.state.asked.target is not None:
-            self.state.select(attention="cross")
-            self.action_focus_pane()
+        self.set_target(self.first_target)
+        if self.state.asked.target is None or self._target is None:
+            return
+        self.action_focus_pane()
+        if not self.first_target:
+            self.set_focus(self._target.sentence)
 
     def remove_target(self) -> None:
         self.set_target(None)
@@ -91,7 +98,9 @@ class TargetScreen(TracingScreen):
 
     def action_attention(self) -> None:
         if self.state.asked.target is None:
-            self.warn(_("there is no target: A adds one, and a decoder"))
+            real = isinstance(self.state.view.request.model, CheckpointModel)
+            said = _("there is no target: A adds one, for the decoder")
+            self.warn(said if real else _("there is no target: A adds one, and a decoder"))
         else:
             self.action_cycle("attention", 1)
 

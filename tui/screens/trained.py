@@ -34,7 +34,8 @@ class TrainedScreen(TargetScreen):
         trace = self.state.trace
         if trace is None or not isinstance(request.model, CheckpointModel):
             return False
-        if request.text != trace.request.text:
+        written, before = request.target, trace.request.target
+        if request.text != trace.request.text or (before is not None and written != before):
             return False
         self.state.asked = trace.request
         self.warn(str(error))

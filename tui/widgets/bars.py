@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from core import counts
 from core.language import N_, _
-from core.stacks import mask_of, rules_of
+from core.stacks import mask_of, rules_of, stack_of
 from core.types import Attention, CheckpointModel, Mask
 from tui.choices import PANES
 from tui.keys import Hint, pane_key
@@ -23,6 +23,7 @@ from tui.scene import (
     View,
     caveat,
     honest,
+    lacks_target,
     model_name,
     panes,
     request_in_words,
@@ -70,12 +71,17 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
     if view is None:
         return name
     model = view.request.model
-    shape = f"{counts.layers(model.layers)} × {counts.heads(model.heads)}"
+    shape = counts.shape(stack_of(model, view.attention))
     seed = "" if model.seed is None else _("seed {seed}").format(seed=model.seed) + " · "
     facts = f"  {seed}{shape}"
     stacks = shape_words(view.request)
     shape = f"{stacks} · {shape}" if stacks else shape
-    longer = f"  {model_name(model)} · {seed}{shape} · d_model {model.d_model}"
+    writes = model.writes if isinstance(model, CheckpointModel) else None
+    whole = shape
+    if writes is not None:
+        stack = _("encoder") if view.attention == "encoder" else _("decoder")
+        whole, shape = counts.shapes(model, writes), f"{stack} {shape}"
+    longer = f"  {model_name(model)} · {seed}{whole} · d_model {model.d_model}"
     said = caveat(model)
     warnings = list(map(_, (said, *_SHORTER_CAVEATS.get(said, ()))))
     learning = view.request.learning
@@ -123,6 +129,7 @@ def status_line(
         *request_in_words(request, rule, view.attention),
         *([] if learning is None else [steps_in_words(learning)]),
         _("no tokens") if attention is None else _counts(attention),
+        *([_("A: a target for the decoder")] if lacks_target(request) else []),
     ]
     text = " · ".join(words)
     for long, short in _SHORTER:
@@ -135,7 +142,7 @@ def _rule_of(view: View) -> Mask:
     """The mask that will hold, before there is a trace."""
     model, mask = view.request.model, view.request.switches.mask
     if isinstance(model, CheckpointModel):
-        return rules_of(model, mask.blocked)[view.layer]
+        return rules_of(model, mask.blocked, view.attention)[view.layer]
     return mask_of(view.attention, mask)
 
 

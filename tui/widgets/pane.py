@@ -145,10 +145,10 @@ class Pane(Lines, can_focus=True):
 
     def on_focus(self) -> None:
         self.post_message(Selected(pane=self.pane))
-        self.redraw()
 
-    def on_blur(self) -> None:
-        self.redraw()
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        super().watch_has_focus(_has_focus)
+        self.redraw()  # the frame says it
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._wheel(event, WHEEL_ROWS)

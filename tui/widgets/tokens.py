@@ -12,7 +12,7 @@ from core.language import _
 from core.text import describe, label
 from core.types import Token, Tokens
 from tui.labels import pad
-from tui.scene import Scene
+from tui.scene import Scene, starts
 from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
@@ -115,7 +115,11 @@ class TokensPane(Pane):
     def foot(self, scene: Scene) -> list[str]:
         place = scene.view.key if scene.crosses else scene.view.query
         blocked = place in scene.attention.rule.blocked - scene.keys.padding
-        facts = [describe(scene.query_token), _("blocked as a key") if blocked else ""]
+        facts = [
+            _("starts every target") if starts(scene) else "",
+            describe(scene.query_token),
+            _("blocked as a key") if blocked else "",
+        ]
         number = counts.tokens(len(scene.keys))
         if scene.crosses:
             number = f"{len(scene.queries)} × {number}"

@@ -11,7 +11,7 @@ from core.language import _
 from core.text import label
 from core.types import Tokens
 from tui.labels import MASKED, pad, signed, weight, weight_cells
-from tui.scene import Scene
+from tui.scene import Scene, heads_of
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, around, window
@@ -43,7 +43,7 @@ class Columns(NamedTuple):
 
 def columns(scene: Scene, width: int, first_head: int) -> Columns:
     """Divide the width: as many heads as fit, the rest to the bar of the selected one."""
-    heads = scene.view.request.model.heads
+    heads = heads_of(scene.view)
     digits = weight_cells(scene.view.precision)
     if scene.signed:
         digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
@@ -192,7 +192,7 @@ class WeightsPane(Pane):
             last = min(self.top + shown, len(scene.keys)) - 1
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=self.top, last=last, n=len(scene.keys)))
-        heads = scene.view.request.model.heads
+        heads = heads_of(scene.view)
         if self._columns and len(self._columns.heads) < heads:
             seen = self._columns.heads
             some = _("heads {first}–{last} of {n}")
