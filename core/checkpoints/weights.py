@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from core.checkpoints.budget import free_bytes
 from core.checkpoints.plain import shown
 from core.checkpoints.plan import HeadPlan, Source, StackPlan, load, sources
 from core.errors import ModelError
@@ -18,6 +19,8 @@ from core.transformer_types import BlockWeights, EmbeddingParts, Float32, HeadPa
 # Float32 copies of weights that a model may keep. Above, each layer is made anew when it is
 # asked for, and only one is held at a time.
 KEEP_BYTES = 2 * 2**30
+# And of the unembedding: made anew for each prediction, it takes ten times as long.
+KEEP_HEAD_BYTES = 2**30
 
 
 class Tensors(Protocol):
@@ -70,6 +73,10 @@ class Weights:
             self._blocks[key] = load(plan, lambda source: source.take(read(source.name)))
         return self._blocks[key]
 
+    def at_hand(self, index: int) -> BlockWeights[Float32] | None:
+        """One layer, where it need not be made anew each time."""
+        return self.block(index) if self._keep else None
+
     def check(self, x: Float32, index: int | None) -> None:
         if np.isfinite(x).all():
             return
@@ -102,12 +109,21 @@ class Head:
         self._plan = plan
         self._tensors = tensors
         self.count = plan.table.shape[0]
+        size = 4 * math.prod(plan.table.shape)
+        free = free_bytes()
+        self._keep = size <= KEEP_HEAD_BYTES and (free is None or 2 * size <= free)
+        self._kept: dict[tuple[int, int], Float32] = {}
         self.parts: HeadParts[Float32] = load(
             plan.parts, lambda source: source.take(tensors.read(source.name))
         )
 
     def rows(self, start: int, stop: int) -> Float32:
-        return self._tensors.read(self._plan.table.name, slice(start, stop))
+        found = self._kept.get((start, stop))
+        if found is None:
+            found = self._tensors.read(self._plan.table.name, slice(start, stop))
+            if self._keep:
+                self._kept[start, stop] = found
+        return found
 
 
 def copied_bytes(stack: StackPlan, tensors: Tensors) -> dict[int, int]:

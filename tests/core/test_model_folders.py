@@ -68,7 +68,8 @@ def test_pickle_is_refused_with_the_way_to_convert(bert, name):
 @pytest.mark.parametrize(
     ("content", "what"),
     [("", "no JSON"), ("{", "no JSON"), ("[1]", "no JSON object"), ("\ufeff{}", "model_type"),
-     ("version https://git-lfs.github.com/spec/v1", "no JSON"), ("[" * 100000, "no JSON")],
+     ("version https://git-lfs.github.com/spec/v1", "is a Git LFS pointer"),
+     ("[" * 100000, "no JSON")],
 )  # fmt: skip
 def test_config_that_is_none(bert, content, what):
     """X11: cut off, something else; a byte order mark is read over."""
