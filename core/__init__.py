@@ -29,6 +29,7 @@ _HOMES = {
     "Trace": "core.types",
     "Wish": "core.learning_types",
     "label": "core.text",
+    "model_path": "core.found_models",
     "open_model": "core.checkpoints.model",
     "read_layer": "core.reading",
     "run": "core.runner",

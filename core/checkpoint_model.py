@@ -39,6 +39,10 @@ class CheckpointModel:
         Reads the text: an encoder, or the decoder of a model without one.
     writes : Stack, optional
         The decoder of an encoder–decoder, which reads a target and attends to the text.
+    predicts : bool
+        It has a language head.
+    mask_token : str, optional
+        The piece that hides a token from it, such as ``[MASK]``; None where it has none.
     """
 
     path: str
@@ -47,6 +51,8 @@ class CheckpointModel:
     d_model: int
     reads: Stack
     writes: Stack | None = None
+    predicts: bool = False
+    mask_token: str | None = None
 
     @property
     def seed(self) -> None:

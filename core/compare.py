@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from core.comparison import Comparison, align, ranked, row_changes, shared_pairs
 from core.errors import BudgetError, SettingError, TextError
+from core.hiding import shown_again
 from core.language import _
 from core.runner import budget_bytes, needed_bytes, tokenizer_of, trace
 from core.types import GivenModel, Request, Tokens, Trace
@@ -14,7 +15,7 @@ from core.types import GivenModel, Request, Tokens, Trace
 def compare(one: Trace, text: str) -> Comparison:
     """Run another text under a trace's model and switches, and lay the two side by side.
 
-    A blocked key blocks the token that it is aligned with.
+    A blocked key blocks the token that it is aligned with, and a masked token masks it.
 
     Raises
     ------
@@ -27,11 +28,15 @@ def compare(one: Trace, text: str) -> Comparison:
         The two traces together would not fit into the budget.
     """
     tokens = compared_tokens(one.request, one.tokens, text)
-    alignment = align(one.tokens, tokens)
+    alignment = align(shown_again(one.tokens), tokens)
     mask = one.request.switches.mask
     follow = dict(shared_pairs(alignment))
-    blocked = frozenset(follow[key] for key in mask.blocked if key in follow)
-    switches = replace(one.request.switches, mask=replace(mask, blocked=blocked))
+    switches = one.request.switches
+    blocked, masked = (
+        frozenset(follow[index] for index in indexes if index in follow)
+        for indexes in (mask.blocked, switches.masked)
+    )
+    switches = replace(switches, mask=replace(mask, blocked=blocked), masked=masked)
     other = trace(replace(one.request, text=text, switches=switches, learning=None), tokens)
     rows = row_changes(one, other, alignment)
     return Comparison(one, other, text, alignment, rows, ranked(rows))

@@ -118,6 +118,12 @@ class Scale:
         The scores of every key.
     typed : frozenset of int
         Keys whose score is typed over.
+    softcap : float, optional
+        Of a real model: what is divided, x, becomes softcap · tanh(x / softcap).
+    capped : float
+        The key's, where there is one; else what is divided.
+    bias : tuple of float, optional
+        Of a real model: what is added then, for the distance of every key.
     """
 
     root: float
@@ -127,6 +133,9 @@ class Scale:
     score: float
     row: Vector
     typed: frozenset[int] = frozenset()
+    softcap: float | None = None
+    capped: float = 0.0
+    bias: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +224,8 @@ class Output:
         ``merged @ w_o``, d_model numbers.
     residual : Residual, optional
         None where nothing follows.
+    bias : tuple of float, optional
+        Of a real model: part of attn_out, and not of the component.
     """
 
     merged: Vector
@@ -223,25 +234,69 @@ class Output:
     component: Sum
     attn_out: Vector
     residual: Residual | None
+    bias: Vector | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
+class Made:
+    """How a real model makes the q, k and v that its trace gives.
+
+    Attributes
+    ----------
+    normed : bool
+        Of what a norm makes of resid_pre.
+    biased, head_norms, turned : bool
+        With biases; q and k normalised head by head; turned by their positions.
+    shared : int
+        Query heads that have one k and one v together.
+    after : bool
+        A norm stands behind W_O.
+    """
+
+    normed: bool
+    biased: bool
+    head_norms: bool
+    turned: bool
+    shared: int
+    after: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Derivation:
-    """One query and one key of a head, from the embedding to attn_out; a part a stage."""
+    """One query and one key of a head; a part a stage.
+
+    Attributes
+    ----------
+    component : int
+        The one of q, k, v and z that is looked at.
+    output : Output, optional
+        None of a real model whose W_O is not at hand, or has a norm behind it.
+    made : Made, optional
+        Of a real model alone, where all begins with the q, k and v of the trace.
+    """
 
     attention: str
     layer: int
     head: int
     query: int
     key: int
-    embedding: Pair
-    positions: Positions
-    projections: Projections
+    component: int
     dot: Dot
     scale: Scale
     mask: MaskRow
     softmax: Normalizer
     z: Mix
+    output: Output | None
+    made: Made | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class WholeDerivation(Derivation):
+    """From the embedding to attn_out, as the seeded model has it and given ones."""
+
+    embedding: Pair
+    positions: Positions
+    projections: Projections
     output: Output
 
 

@@ -32,6 +32,7 @@ from core.derivation import (
     Similarity,
     Sum,
     Vector,
+    WholeDerivation,
 )
 from core.edits import switches_of, typed_over
 from core.errors import SettingError
@@ -40,21 +41,6 @@ from core.names import ATTENTIONS
 from core.types import Array, Attention, CheckpointModel, LayerTrace, Switches, Trace
 
 PATTERN_CHECKS = (N_("rows sum to 1"), N_("masked cells 0"), N_("finite"))
-TOLERANCE = 1e-9  # of 1 + the size of what is added up
-# Softmax turns an error of a score into as large a part of a weight, and a score as large as s has
-# an error of some 2^-48 s. It counts only where scores exceed 10^5, at temperatures near 0.
-_SCORE_ERROR = 2.0**-48 / TOLERANCE
-
-
-def no_derivation(model: CheckpointModel) -> SettingError:
-    """Why the numbers of a real model are not worked out."""
-    return SettingError(
-        _(
-            "a derivation knows no biases, no norms before attention and no turned positions, which"
-            " models like {name} have"
-        ).format(name=model.name),
-        _("derive under the seeded model, or look at every number with --format json"),
-    )
 
 
 def derive(
@@ -86,8 +72,6 @@ def derive(
         A number names what is not there.
     """
     model, switches, found = trace.request.model, trace.request.switches, trace.attentions
-    if isinstance(model, CheckpointModel):
-        raise no_derivation(model)
     if attention not in found:
         raise SettingError(
             _("there is no {attention} attention").format(attention=attention),
@@ -96,7 +80,7 @@ def derive(
     part = found[attention]
     for name, value, limit in (
         ("layer", layer, len(part.layers)),
-        ("head", head, model.heads),
+        ("head", head, len(part.layers[0].q)),
         ("query", query, len(part.queries.tokens)),
         ("key", key, len(part.keys.tokens)),
     ):
@@ -105,25 +89,30 @@ def derive(
                 _("{name} {value} is out of range").format(name=name, value=value),
                 _("choose {low} to {high}").format(low=0, high=limit - 1),
             )
+    if isinstance(model, CheckpointModel):
+        from core.derive_trained import derive_trained
+
+        return derive_trained(trace, layer, head, query, key, attention, component)
     switches = switches_of(attention, switches)
     arrays = part.layers[layer]
-    embedding = Pair(_floats(part.queries.embed[query]), _floats(part.keys.embed[key]))
+    embedding = Pair(floats(part.queries.embed[query]), floats(part.keys.embed[key]))
     positions = _positions(part, switches, layer, query, key, embedding)
     projections = _projections(arrays, switches, layer, head, positions.resid_pre, component)
-    dot = _dot(arrays, head, query, key)
+    dot = dot_of(arrays, head, query, key)
     scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
-    mask = MaskRow(tuple(part.mask[query].tolist()))
-    weights = _normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
-    z = _mix(arrays.v[head], weights.weights)
+    mask = MaskRow(tuple(part.masks[layer][query].tolist()))
+    weights = normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
+    z = mix(arrays.v[head], weights.weights)
     ends = layer == len(part.layers) - 1 and attention == list(found)[-1]
     resid_pre = None if ends else positions.resid_pre.query
     output = _output(arrays, head, query, z.total, resid_pre, component)
-    return Derivation(
+    return WholeDerivation(
         attention=attention,
         layer=layer,
         head=head,
         query=query,
         key=key,
+        component=component % model.d_head,
         embedding=embedding,
         positions=positions,
         projections=projections,
@@ -141,7 +130,7 @@ def feature(x: float) -> float:
     return x + 1.0 if x > 0 else math.exp(x)
 
 
-def _floats(array: Array) -> Vector:
+def floats(array: Array) -> Vector:
     return tuple(array.tolist())
 
 
@@ -159,7 +148,7 @@ def _products(left: Iterable[float], right: Iterable[float]) -> Sum:
     return Sum(terms, _added(terms))
 
 
-def _times(x: Vector, matrix: Array, index: int) -> tuple[Sum, Vector]:
+def times(x: Vector, matrix: Array, index: int) -> tuple[Sum, Vector]:
     """Row times matrix: the terms of one component, and all components.
 
     The others are products and their sums too, but at once: Python takes a tenth of a second for
@@ -176,11 +165,11 @@ def _times(x: Vector, matrix: Array, index: int) -> tuple[Sum, Vector]:
 def _positions(
     part: Attention, switches: Switches, layer: int, query: int, key: int, embedding: Pair
 ) -> Positions:
-    rows = Pair(_floats(part.queries.pos_embed[query]), _floats(part.keys.pos_embed[key]))
+    rows = Pair(floats(part.queries.pos_embed[query]), floats(part.keys.pos_embed[key]))
     arrays = part.layers[layer]
     if layer or arrays.source is not None:
         answering = arrays.resid_pre if arrays.source is None else arrays.source
-        given = Pair(_floats(arrays.resid_pre[query]), _floats(answering[key]))
+        given = Pair(floats(arrays.resid_pre[query]), floats(answering[key]))
         return Positions(rows, given, added=False)
     typed = typed_over(switches, "x")
 
@@ -210,13 +199,13 @@ def _projections(
         part = getattr(weights, name)[:, columns.start : columns.stop]
         places = typed_over(switches, name, layer)
         typed = tuple(sorted(place for place in places if place[1] in columns))
-        return Projection(vector, part, typed, index, *_times(vector, part, index))
+        return Projection(vector, part, typed, index, *times(vector, part, index))
 
     return Projections(project(x.query, "w_q"), project(x.key, "w_k"), project(x.key, "w_v"))
 
 
-def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
-    q, keys = _floats(arrays.q[head, query]), arrays.k[head].tolist()
+def dot_of(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
+    q, keys = floats(arrays.q[head, query]), arrays.k[head].tolist()
     row = tuple(_added(map(mul, q, k)) for k in keys)
     return Dot(q, tuple(keys[key]), _products(q, keys[key]), row)
 
@@ -230,7 +219,7 @@ def _scale(dot: Dot, key: int, switches: Switches, typed: Mapping[tuple[int, ...
     return Scale(root, switches.temperature, divisor, divided[key], row[key], row, keys)
 
 
-def _normalize(
+def normalize(
     keys: Array, dot: Dot, scale: Scale, mask: MaskRow, key: int, name: str
 ) -> Normalizer:
     top, similarity = None, None
@@ -249,7 +238,7 @@ def _normalize(
     return Normalizer(name, top, Sum(parts, total), weights, weights[key], similarity)
 
 
-def _mix(values: Array, weights: Vector) -> Mix:
+def mix(values: Array, weights: Vector) -> Mix:
     v = tuple(map(tuple, values.tolist()))
     terms = tuple(tuple(weight * x for x in row) for weight, row in zip(weights, v, strict=True))
     return Mix(v, terms, tuple(map(_added, zip(*terms, strict=True))))
@@ -263,13 +252,13 @@ def _output(
     resid_pre: Vector | None,
     component: int,
 ) -> Output:
-    rows = [_floats(row) for row in arrays.z[:, query]]
+    rows = [floats(row) for row in arrays.z[:, query]]
     rows[head] = z
     merged = tuple(x for row in rows for x in row)
     assert arrays.weights is not None  # noqa: S101 - `derive` refuses real models
     w_o = arrays.weights.w_o
     index = component % w_o.shape[1]
-    terms, attn_out = _times(merged, w_o, index)
+    terms, attn_out = times(merged, w_o, index)
     residual = None if resid_pre is None else _add_and_norm(resid_pre, attn_out)
     return Output(merged, w_o, index, terms, attn_out, residual)
 
@@ -291,22 +280,33 @@ def self_check(trace: Trace, derivation: Derivation) -> tuple[Check, ...]:
         First the head's pattern, all its rows: ``rows sum to 1`` (of rows with a key; not without
         a normalizer), ``masked cells 0`` (exactly), ``finite``. Then one for each step of the
         derivation. A difference there is a part of 1 + the size of what was added up, and may be
-        `TOLERANCE`.
+        as large as `tolerance`.
     """
     part, head = trace.attentions[derivation.attention], derivation.head
-    arrays, mask = part.layers[derivation.layer], part.mask
+    arrays, mask = part.layers[derivation.layer], part.masks[derivation.layer]
+    allowed = tolerance(trace)
     pattern = arrays.pattern[head]
     checks = []
     if derivation.softmax.name != "none":
         rows = pattern[mask.any(axis=1)].sum(axis=-1)
-        checks.append(_within(PATTERN_CHECKS[0], np.abs(rows - 1.0), TOLERANCE))
+        checks.append(_within(PATTERN_CHECKS[0], np.abs(rows - 1.0), allowed))
     checks.append(_within(PATTERN_CHECKS[1], np.abs(pattern[~mask]), 0.0))
     kept = [getattr(arrays, name)[head] for name in ("q", "k", "v", "dot", "attn_scores", "z")]
     kept += [pattern, arrays.resid_pre, arrays.attn_out, arrays.resid_post]
     unbounded = [0.0 if np.isfinite(array).all() else math.inf for array in kept]
     checks.append(_within(PATTERN_CHECKS[2], np.array(unbounded), 0.0))
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite fails the check
-        return (*checks, *_steps(arrays, derivation))
+        return (*checks, *_steps(arrays, derivation, allowed))
+
+
+def tolerance(trace: Trace) -> float:
+    """How far a derivation may be from its trace, as a part of 1 + the size of what is added up."""
+    return 1e-5 if isinstance(trace.request.model, CheckpointModel) else 1e-9
+
+
+def _score_error(array: Array) -> float:
+    """The error of a score as a part of its size: a few of the last bits of the trace's floats."""
+    return 16 * float(np.finfo(array.dtype).eps)
 
 
 def _within(name: str, differences: Array, most: float) -> Check:
@@ -314,34 +314,44 @@ def _within(name: str, differences: Array, most: float) -> Check:
     return Check(name, largest <= most, largest)  # False for a NaN
 
 
-def _steps(arrays: LayerTrace, derivation: Derivation) -> Iterable[Check]:
+def _steps(arrays: LayerTrace, derivation: Derivation, allowed: float) -> Iterable[Check]:
     """Compare each step with the trace; sizes grow from step to step as rounding errors can."""
     head, query, key = derivation.head, derivation.query, derivation.key
 
     def equal(name: str, own: Sequence[float], traced: Array, size: Array) -> Check:
-        return _within(name, np.abs(np.array(own) - traced) / (1.0 + size), TOLERANCE)
+        return _within(name, np.abs(np.array(own) - traced) / (1.0 + size), allowed)
 
-    for name, token in (("q", query), ("k", key), ("v", key)):
-        made = getattr(derivation.projections, name)
-        size = np.abs(made.x) @ np.abs(made.columns)
-        yield equal(name, made.vector, getattr(arrays, name)[head, token], size)
+    if isinstance(derivation, WholeDerivation):
+        for name, token in (("q", query), ("k", key), ("v", key)):
+            made = getattr(derivation.projections, name)
+            size = np.abs(made.x) @ np.abs(made.columns)
+            yield equal(name, made.vector, getattr(arrays, name)[head, token], size)
     size = np.abs(arrays.k[head]) @ np.abs(derivation.dot.q)
     yield equal("dot", derivation.dot.row, arrays.dot[head, query], size)
     size = size / derivation.scale.divisor
+    if derivation.scale.bias is not None:
+        size = size + np.abs(derivation.scale.bias)
     yield equal("attn_scores", derivation.scale.row, arrays.attn_scores[head, query], size)
     weights = np.array(derivation.softmax.weights)
     if derivation.softmax.name == "softmax":
-        size = weights + _SCORE_ERROR * size.max()
+        # Softmax turns an error of a score into as large a part of a weight. In float64 it counts
+        # only where scores exceed 10^5, at temperatures near 0.
+        size = weights + _score_error(arrays.q) / allowed * size.max()
     elif derivation.softmax.name == "linear":
         size = weights
     yield equal("pattern", weights.tolist(), arrays.pattern[head, query], size)
     size = size @ np.abs(arrays.v[head])
     yield equal("z", derivation.z.total, arrays.z[head, query], size)
+    output = derivation.output
+    if output is None:
+        return
     merged = np.abs(arrays.z[:, query])
     merged[head] = size
-    size = merged.reshape(-1) @ np.abs(derivation.output.w_o)
-    yield equal("attn_out", derivation.output.attn_out, arrays.attn_out[query], size)
-    residual = derivation.output.residual
+    size = merged.reshape(-1) @ np.abs(output.w_o)
+    if output.bias is not None:
+        size = size + np.abs(output.bias)
+    yield equal("attn_out", output.attn_out, arrays.attn_out[query], size)
+    residual = output.residual
     if residual is not None:
         size = size / math.sqrt(residual.variance + LAYER_NORM_EPSILON)
         yield equal("resid_post", residual.resid_post, arrays.resid_post[query], size)

@@ -7,6 +7,7 @@ PROJECTIONS = ("seeded", "identity")
 PANES = (
     *(N_("tokens"), N_("weights"), N_("matrix"), N_("vectors")),
     *(N_("derivation"), N_("numbers"), N_("learning"), N_("compare")),
+    N_("predictions"),
 )
 # Self-attention of the text; with a target also its own, and from the target to the text.
 ATTENTIONS = (N_("encoder"), N_("decoder"), N_("cross"))

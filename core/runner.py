@@ -13,6 +13,7 @@ from core.edits import check_edits
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError, TextError
 from core.given import check_given, given_rows
+from core.hiding import check_maskable, check_masked
 from core.language import _
 from core.names import NORMALIZERS, PROJECTIONS
 from core.stacks import decode, encode, mask_of
@@ -104,6 +105,7 @@ def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Tra
     if not isinstance(request.model, CheckpointModel):  # which knows what it needs
         _check_budget(request.model, len(tokens), 0 if target is None else len(target))
     check_blocked(request.switches.mask, len(tokens))
+    check_masked(request.switches.masked, tokens)
     if isinstance(request.model, CheckpointModel):
         from core.trained import trace_trained
 
@@ -146,6 +148,7 @@ def check_request(request: Request) -> None:
         check_trained(request)
         return
     check_model(request.model)
+    check_maskable(request)
     check_switches(request.switches)
     if request.learning is not None:
         from core.learning import check_learning  # most sessions learn nothing

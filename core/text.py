@@ -122,7 +122,7 @@ def visible(text: str) -> str:
 @lru_cache(maxsize=8192)  # a screen asks for the same few labels again and again
 def label(token: Token) -> str:
     """How a token is shown: ``milk``, ``␠the``, ``我 1/3``, ``[CLS]``, ``U+200D``, ``💩 [UNK]``."""
-    source = token.piece if token.special else token.text
+    source = token.piece if token.special or token.hides else token.text
     if not source:
         source = token.piece.replace("\u0120", " ").replace("\u2581", " ")
     shown = _show_spaces(source)
@@ -135,10 +135,17 @@ def label(token: Token) -> str:
     return shown
 
 
+def full_label(token: Token) -> str:
+    """The label, with what a mask token hides: ``[MASK] (milk)``."""
+    return f"{label(token)} ({label(token.hides)})" if token.hides else label(token)
+
+
 def describe(token: Token) -> str:
     """A token in words, with what its label leaves out."""
     if token.special:
         return _("special token {piece}").format(piece=visible(token.piece))
+    if token.hides:
+        return _("hides “{text}”").format(text=label(token.hides))
     facts = []
     if token.unknown:
         facts.append(

@@ -73,6 +73,9 @@ class ModelTokenizer(TokenizerLike, Protocol):
     def special(self, token_id: int) -> Token:
         """A token that stands for no part of a text."""
 
+    def token(self, token_id: int) -> Token:
+        """A row of the vocabulary, as a token that stands in no text."""
+
     def id_of(self, piece: str) -> int | None:
         """The id of a piece, None where the vocabulary has none."""
 
@@ -206,6 +209,12 @@ class FileTokenizer:
         pads = encoding.attention_mask.count(0)
         kept = _cut(len(items) - len(padding), total - pads, cut["direction"])
         return Tokens(text, items, total, padding, (*notices, *dropped, *kept))
+
+    def token(self, token_id: int) -> Token:
+        """A row of the vocabulary, as a token that stands in no text."""
+        from core.pieces import token_of
+
+        return token_of(self._tokenizer, token_id)
 
     @property
     def around(self) -> tuple[Token, ...]:

@@ -14,6 +14,7 @@ from core.checkpoints.budget import run_bytes
 from core.checkpoints.model import Model, open_model
 from core.checkpoints.plain import shown
 from core.errors import SettingError
+from core.hiding import check_maskable, hide
 from core.language import _
 from core.stacks import rules_of
 from core.transformer_types import AttentionTrace, BlockTrace, Facts, Float32, StackTrace
@@ -52,6 +53,8 @@ def describe(path: str) -> CheckpointModel:
         model.facts.d_model,
         stack_in_short(model.facts),
         stack_in_short(model.decoder) if model.decoder is not None and both else None,
+        model.has_head,
+        model.mask_token.piece if model.mask_token else None,
     )
 
 
@@ -80,7 +83,7 @@ def name_of(path: str) -> str:
 def check_trained(request: Request) -> None:
     """Raise SettingError for what a real model cannot be run with; keys may be blocked."""
     switches = request.switches
-    plain = Switches(Mask(blocked=switches.mask.blocked))
+    plain = Switches(Mask(blocked=switches.mask.blocked), masked=switches.masked)
     if switches != plain:
         raise SettingError(
             _("trained weights go with the attention that they were trained in"),
@@ -93,6 +96,7 @@ def check_trained(request: Request) -> None:
             _("a trained model goes with its own tokenizer"), _("leave the tokenizer out")
         )
     assert isinstance(request.model, CheckpointModel)  # noqa: S101 - as the caller knows
+    check_maskable(request)
     if request.target is not None and request.model.writes is None:
         raise no_target(request.model)
     rule = opened(request.model.path).facts.position_rule
@@ -146,6 +150,7 @@ def trace_trained(
         As `core.checkpoints.model.Model.run`.
     """
     blocked = request.switches.mask.blocked | tokens.padding
+    tokens = hide(tokens, request.switches.masked, opened(model.path).mask_token)
     ids, writing = ([token.id for token in each or ()] for each in (tokens, target))
     ran = opened(model.path).run(ids, blocked, writing)
     read = ran.encoder or ran.last

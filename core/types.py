@@ -49,6 +49,8 @@ class Token:
         The vocabulary has no piece for `text`; `piece` stands for it.
     part : tuple of int, optional
         ``(i, n)``: the i-th (from 1) of n tokens that share characters of the text.
+    hides : Token, optional
+        What stands in the text, where this is the mask token in its place.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Token:
     special: bool = False
     unknown: bool = False
     part: tuple[int, int] | None = None
+    hides: Token | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,8 @@ class Switches:
         linear attention, which takes q and k and no scores; ``none``, the scores themselves.
     edits : tuple of Edit
         Numbers typed over; of two at one place the later one holds.
+    masked : frozenset of int
+        Tokens in whose place a `CheckpointModel` reads its mask token.
     """
 
     mask: Mask = Mask()
@@ -168,6 +173,7 @@ class Switches:
     projections: str = "seeded"
     normalizer: str = "softmax"
     edits: tuple[Edit, ...] = ()
+    masked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

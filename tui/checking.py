@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,13 +15,36 @@ if TYPE_CHECKING:
     from tui.scene import View
 
 
-def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError for options of ``show`` that do not go together."""
+def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set[str]) -> None:
+    """Raise UsageError for options of ``show`` that do not go together.
+
+    Parameters
+    ----------
+    form : str
+    derive : bool
+    options : dict
+        Values by parameter name.
+    pictured : set of str
+        Names of the options on the command line that only a picture has a use for.
+    """
     if derive and options["compare"] is not None:
         raise click.UsageError(
             _("--derive works out one text: leave out --compare, or leave out --derive")
         )
-    check_reading(derive, options)
+    if derive and form in ("npz", "svg"):
+        raise click.UsageError(
+            _(
+                "--derive prints a table or markdown, not {form}: leave out --format, or leave out"
+                " --derive"
+            ).format(form=form)
+        )
+    if form == "npz" and options["compare"] is not None:
+        raise click.UsageError(
+            _("npz holds the arrays of one text: leave out --compare, or choose json")
+        )
+    for name in sorted(pictured if form != "svg" else ()):
+        said = _("--{name} is for pictures: add --format svg, or leave it out")
+        raise click.UsageError(said.format(name=name))
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -31,26 +55,66 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
     if form == "markdown" and not derive:
         raise click.UsageError(_("markdown is for derivations: add --derive, or choose table"))
     for name in ("key", "component"):
-        if options[name] is not None and not derive:
+        if options[name] is not None and not derive and form != "svg":
             words = _("--{name} is for derivations: add --derive, or leave it out")
             raise click.UsageError(words.format(name=name))
 
 
-def check_reading(derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError where patterns can only be printed as they were computed."""
+def check_reading(form: str, other: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError where ``show`` prints what was computed; `other` is no pattern."""
     names = [name for name in ("merge", "drop", "cap") if options[name]]
-    if not names:
+    if not names or form == "svg":  # the explorer says itself what it does not read so
         return
     option = "words" if names[0] == "merge" else names[0]
-    for found, reason in (
-        (derive, _("--derive works out what was computed")),
-        (options["compare"] is not None, _("--compare is about what was computed")),
-        (options["normalizer"] == "none", _("without a normalizer weights do not sum to 1")),
-    ):
-        if found:
-            raise click.UsageError(
-                _("{reason}: leave out --{option}").format(reason=reason, option=option)
-            )
+    if options["normalizer"] == "none":
+        said = _("without a normalizer weights do not sum to 1: leave out --{option}")
+        raise click.UsageError(said.format(option=option))
+    if other or options["compare"] is not None or form == "npz":
+        said = _("--{option} is about patterns in a table, json, csv or svg, and not compared ones")
+        raise click.UsageError(said.format(option=option))
+
+
+def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of ``show`` that do not go with ``--predictions``."""
+    if form in ("npz", "svg"):
+        said = _("--predictions prints a table, json or csv, not {form}: leave one of them out")
+        raise click.UsageError(said.format(form=form))
+    if derive or options["compare"] is not None:
+        other = "derive" if derive else "compare"
+        words = _("--predictions and --{other} print two things: leave one of them out")
+        raise click.UsageError(words.format(other=other))
+    for name in ("layer", "head", "attention"):
+        if form != "json" and options[name] is not None:
+            words = _("a prediction comes from all layers and heads: leave --{name} out")
+            raise click.UsageError(words.format(name=name))
+
+
+def to_predict(view: View) -> View:
+    """The view of a prediction: where there is a target, its places are those of the decoder.
+
+    Raises
+    ------
+    SettingError
+        The model predicts nothing, or there is no target for it.
+    """
+    from core.predictions import no_target_to_predict
+    from tui.scene import translates
+
+    check_predicts(view)
+    if view.request.target is not None:
+        return replace(view, attention="decoder")
+    if translates(view.request.model):
+        raise no_target_to_predict()
+    return view
+
+
+def check_predicts(view: View) -> None:
+    """Raise SettingError where a model predicts nothing."""
+    from core.predictions import no_predictions
+
+    refused = no_predictions(view.request.model)
+    if refused is not None:
+        raise refused
 
 
 def check_attention(options: dict[str, Any], request: Request) -> None:
@@ -98,9 +162,10 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
     """
     from core.edits import check_edits
     from core.errors import SettingError
+    from core.hiding import check_masked
     from core.runner import check_blocked, check_wishes
     from tui.places import check_view
-    from tui.scene import panes
+    from tui.scene import panes, stages
     from tui.state import Explorer
 
     request, tokens, target = Explorer(view).prepare(view.request)
@@ -109,6 +174,13 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
         from core.compare import compared_tokens
 
         compared_tokens(request, tokens, view.compare)
+    if view.pane == "predictions":
+        check_predicts(view)
+    if view.stage not in stages(request.model):
+        raise SettingError(
+            _("stage {stage} is not worked out of a real model").format(stage=view.stage),
+            _("choose one of {names}").format(names=", ".join(stages(request.model))),
+        )
     if view.pane not in panes(view):
         raise SettingError(
             _("pane {pane} has nothing to show").format(pane=view.pane),
@@ -119,6 +191,7 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
 
         checked(view.reading, len(tokens))
     check_blocked(request.switches.mask, len(tokens))
+    check_masked(request.switches.masked, tokens)
     check_wishes(request, tokens)
     check_edits(request, len(tokens))
     return tokens, target

@@ -16,7 +16,7 @@ from core.learning_types import Learning
 from core.lessons import Lesson, bundled_paths
 from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
-from core.types import CheckpointModel, Mask
+from core.types import CheckpointModel
 from core.wishes import wish_in_words
 from tui.lessons import Guide
 from tui.options import PLACES
@@ -125,7 +125,8 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     if isinstance(model, CheckpointModel):
         yield "--model", model.path, None
         yield "--target", request.target, None
-        yield "--block", _listed(request.switches.mask), ""
+        yield "--mask-token", _listed(request.switches.masked), ""
+        yield "--block", _listed(request.switches.mask.blocked), ""
         yield from _places(view, plain)
         return
     yield "--tokenizer", request.tokenizer, usual.tokenizer
@@ -140,7 +141,7 @@ def _seen(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     """The switches, the learning and the places among `_fields`."""
     switches, usual_switches = view.request.switches, plain.request.switches
     yield "--mask", switches.mask.name, usual_switches.mask.name
-    yield "--block", _listed(switches.mask), _listed(usual_switches.mask)
+    yield "--block", _listed(switches.mask.blocked), _listed(usual_switches.mask.blocked)
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):
         yield _option(name), getattr(switches, name), getattr(usual_switches, name)
     yield from _learning(view, plain)
@@ -181,8 +182,8 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _listed(mask: Mask) -> str:
-    return ",".join(map(str, sorted(mask.blocked)))
+def _listed(tokens: frozenset[int]) -> str:
+    return ",".join(map(str, sorted(tokens)))
 
 
 def _quoted(text: str) -> str:

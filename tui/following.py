@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import AttnError
+from core.hiding import shown_again
 from core.learning_types import Learning
 from core.tokenization import open_tokenizer
 from core.types import CheckpointModel, Request, Tokens
@@ -32,8 +33,8 @@ def follow(before: Tokens, after: Tokens, index: int) -> int | None:
 
     The edit is taken to be between the longest common start and the longest common end.
     """
-    old = [token.piece for token in before]
-    new = [token.piece for token in after]
+    old = [token.piece for token in shown_again(before)]
+    new = [token.piece for token in shown_again(after)]
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
@@ -73,15 +74,23 @@ def moved_wishes(before: Request, after: Request) -> Learning | None:
 def followed(request: Request, before: Tokens, after: Tokens) -> Request:
     """The request with all that belongs to tokens moved with them, or dropped with them."""
     switches = request.switches
-    allowed = (follow(before, after, index) for index in switches.mask.blocked)
-    blocked = frozenset(place for place in allowed if place is not None)
+
+    def places(indexes: frozenset[int]) -> frozenset[int]:
+        found = (follow(before, after, index) for index in indexes)
+        return frozenset(place for place in found if place is not None)
+
     edits = []
     for edit in switches.edits:
         tokens = {"x": slice(0, 1), "attn_scores": slice(2, 4)}.get(edit.array, slice(0, 0))
-        places = [follow(before, after, index) for index in edit.place[tokens]]
-        kept = [index for index in places if index is not None]
-        if len(kept) == len(places):
+        moved_to = [follow(before, after, index) for index in edit.place[tokens]]
+        kept = [index for index in moved_to if index is not None]
+        if len(kept) == len(moved_to):
             place = (*edit.place[: tokens.start], *kept, *edit.place[tokens.stop :])
             edits.append(replace(edit, place=place))
-    mask = replace(switches.mask, blocked=blocked)
-    return replace(request, switches=replace(switches, mask=mask, edits=tuple(edits)))
+    switches = replace(
+        switches,
+        mask=replace(switches.mask, blocked=places(switches.mask.blocked)),
+        edits=tuple(edits),
+        masked=places(switches.masked),
+    )
+    return replace(request, switches=switches)

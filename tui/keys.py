@@ -70,6 +70,7 @@ LOOK = (
     Key("6", "6", "pane('numbers')", N_("numbers to type over: scores, X, matrices")),
     Key("7", "7", "pane('learning')", N_("learning: wish for weights, see them come")),
     Key("8", "8", "pane('compare')", N_("compare: what another text changes")),
+    Key("0", "0", "pane('predictions')", N_("predictions: the next token, or a masked one")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
     Key("r", "r", "guess", N_("hide this stage's results, or show the next")),
@@ -98,6 +99,7 @@ CHANGE = (
     Key("ctrl+r,f5", "^r F5", "again", N_("compute again what was cancelled")),
     Key("m", "m", "mask", N_("mask: none, causal, window")),
     Key("x", "x", "block", N_("block the query's token as a key, or free it")),
+    Key("M", "M", "mask_token", N_("mask the query's token, or show it again")),
     Key("s", "s", "switch('scale')", N_("÷√d_head on or off")),
     Key("p", "p", "switch('positions')", N_("positions on or off")),
     Key("w", "w", "word('projections')", N_("projections seeded, or none: Q = K = V = X")),
@@ -163,6 +165,8 @@ _ALL = (
     Hint("e", N_("edit"), "e"),
     Hint("A", N_("target"), "A"),
     Hint("tab", N_("pane"), "tab"),
+    Hint("0", N_("predict"), "0"),
+    Hint("M", N_("mask token"), "M"),
     Hint("d", N_("derive"), "d"),
     Hint("m", N_("mask"), "m"),
     Hint("s", N_("scale"), "s"),
@@ -202,6 +206,11 @@ DERIVATION = (
     Hint("{ }", N_("component"), "right_curly_bracket"),
     *(hint for hint in _ALL if hint.key not in ("d", "v", "z", "x", "y", "o")),
 )
+PREDICTING = (
+    Hint("↑↓", N_("token"), "down"),
+    Hint("M", N_("mask token"), "M"),
+    *(hint for hint in _ALL if hint.key not in ("0", "M", "v", "z")),
+)
 COMPARE = (
     Hint("↑↓", N_("token"), "down"),
     Hint("←→", N_("by change"), "right"),
@@ -240,11 +249,11 @@ BROWSING_LAST = (Hint("?", N_("help"), "question_mark"), Hint("q", N_("quit"), "
 EDITING_LAST = (Hint("F1", N_("help"), "f1"), Hint("^q", N_("quit"), "ctrl+q"))
 
 
-_SEEDED_KEYS = ("d", "m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
-# Actions that switch the seeded model, or work out what it does.
+_SEEDED_KEYS = ("m", "s", "p", "t", "w", "n", "7")  # hints for `_OF_SEEDED`
+# Actions that switch the seeded model.
 _OF_SEEDED = (
     *("mask", "switch", "word", "temperature"),
-    *("stage", "guess", "show_results", "copy_derivation", "type_over", "put_back"),
+    *("type_over", "put_back"),
 )
 _OF_TARGET = ("edit_target", "attention")
 
@@ -259,11 +268,11 @@ def goes_with(action: str, arguments: Sequence[object], view: View) -> bool:
     """Whether an action means anything to the model of a view; a real one is not switched."""
     if not isinstance(view.request.model, CheckpointModel):
         return True
-    if action == "pane":  # the one for another text comes with it
-        return arguments[0] in (*panes(view), "compare")
+    if action == "pane":  # the one for another text comes with it; some models predict nothing
+        return arguments[0] in (*panes(view), "compare", "predictions")
     if action in _OF_TARGET:
         return translates(view.request.model)
-    return action not in _OF_SEEDED and not (action == "step" and arguments[0] == "component")
+    return action not in _OF_SEEDED
 
 
 def _typed_over(view: View) -> bool:
@@ -299,7 +308,10 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
     reads = (wide or view.pane in READ_PANES) and view.request.switches.normalizer != "none"
+    hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     return {
+        "0": "predictions" in panes(view),
+        "M": hides,
         "a": targeted,
         "A": targeted or (isinstance(model, CheckpointModel) and translates(model)),
         "o": not targeted,

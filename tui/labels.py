@@ -37,6 +37,21 @@ def clip(text: str, cells: int) -> str:
     return text[:end] + ELLIPSIS
 
 
+def clip_start(text: str, cells: int) -> str:
+    """As `clip`, but what is left is the end of the text."""
+    if cell_len(text) <= cells:
+        return text
+    if cells < 1:
+        return ""
+    used, begin = 0, len(text)
+    for start, stop in reversed(_clusters(text)):
+        used += cell_len(text[start:stop])
+        if used > cells - 1:
+            break
+        begin = start
+    return ELLIPSIS + text[begin:]
+
+
 def pad(text: str, cells: int, align: str = "<") -> str:
     """Clip or fill `text` to exactly `cells` terminal cells; `align` is ``<`` or ``>``."""
     shown = clip(text, cells)

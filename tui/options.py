@@ -26,14 +26,14 @@ from tui.model_option import model_at
 from tui.reading_option import READING, reading_of
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
-from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
+from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, size, whole, wish
 
 if TYPE_CHECKING:
     from core.learning_types import Learning
     from core.types import AnyModel
     from tui.scene import View
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "json", "csv", "npz", "svg", "markdown")
 # In the order of the copied command.
 PLACES = (
     *("layer", "head", "query", "key"),
@@ -55,13 +55,13 @@ def number(name: str, text: str, default: int | None = None) -> Callable[[Decora
 
 
 def choice(
-    name: str, text: str, words: Sequence[str], default: str
+    name: str, text: str, words: Sequence[str], default: str, metavar: str | None = None
 ) -> Callable[[Decorated], Decorated]:
-    """An option that takes one of some words."""
+    """An option that takes one of some words, which are named where there is room."""
     return option(
         name,
         type=Choice(words),
-        metavar="|".join(words),
+        metavar=metavar or "|".join(words),
         default=default,
         show_default=True,
         help=text,
@@ -74,9 +74,15 @@ _MODEL = (
         metavar="PATH|NAME",
         type=click.UNPROCESSED,
         help=N_(
-            "A real model in place of the seeded one: its folder, a .gguf file, or a name that"
-            " “attn-tui models” lists."
+            "A real model in place of the seeded one: its folder, a .gguf file, a name that"
+            " “attn-tui models” lists, or owner/name of the Hugging Face hub, which downloads it."
         ),
+    ),
+    option(
+        "--mask-token",
+        type=keys,
+        metavar="I,J,…",
+        help=N_("Tokens that the model's mask token stands for, as in BERT; with --model only."),
     ),
     option(
         "--tokenizer",
@@ -196,7 +202,16 @@ _PLACES = (
     number("--head", N_("Head to look at."), 0),
     number("--query", N_("Token that attends."), 0),
     number("--key", N_("Token attended to."), 0),
-    choice("--pane", N_("Pane to start in."), PANES, "weights"),
+    choice(
+        "--pane",
+        N_(
+            "Pane to start in: tokens, weights, matrix, vectors, derivation, numbers, learning,"
+            " compare or predictions."
+        ),
+        PANES,
+        "weights",
+        "PANE",
+    ),
     choice("--vector", N_("Vector to look at."), VECTORS, "attn_out"),
     choice(
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
@@ -224,7 +239,23 @@ _PLACES = (
         help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
     ),
 )
-OF_A_TEXT = ("model", "tokenizer", "as_saved", "target", "d_model", "heads", "layers", "seed")
+# Options of the view that ``show`` has too, for its tables.
+_SHOWN = (
+    *("layer", "head", "query", "key", "component", "compare", "attention", "precision"),
+    *("merge", "drop", "cap"),
+)
+_SIZE = option(
+    "--size",
+    type=size,
+    metavar="COLUMNSxLINES",
+    default="120x36",
+    show_default=True,
+    help=N_("Cells of the picture that --format svg draws."),
+)
+OF_A_TEXT = (
+    *("model", "mask_token", "tokenizer", "as_saved", "target"),
+    *("d_model", "heads", "layers", "seed"),
+)
 
 
 _help = option(
@@ -270,6 +301,26 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decora
     return command
 
 
+def _names(add: Callable[[Any], Any]) -> set[str]:
+    """The names of the options that a decorator adds."""
+
+    def command() -> None:
+        """Nothing is done: this only carries the options."""
+
+    add(command)
+    return {param.name for param in vars(command)["__click_params__"]}
+
+
+# What only a picture has a use for; --ascii exchanges what a terminal is sent.
+_LOOKS = (*(add for add in _PLACES if not _names(add) & {*_SHOWN, "ascii"}), _SIZE)
+OF_A_PICTURE = tuple(sorted(set().union(*map(_names, _LOOKS))))
+
+
+def pictured(command: Decorated) -> Decorated:
+    """Add the options of the explorer's view that only a picture has a use for."""
+    return _with(_LOOKS, command)
+
+
 def build_view(text: str | None, options: dict[str, Any]) -> View:
     """Turn parsed options into a view.
 
@@ -303,6 +354,7 @@ def build_view(text: str | None, options: dict[str, Any]) -> View:
             options["projections"],
             options["normalizer"],
             options["edits"],
+            options["mask_token"] or frozenset(),
         ),
         options["as_saved"],
         learning_of(options, None, options.get("head") or 0),

@@ -10,7 +10,7 @@ from core.language import _
 from core.names import ATTENTIONS
 from core.stacks import stack_of
 from core.types import Tokens
-from tui.scene import View, panes
+from tui.scene import View, panes, stages
 
 
 def check_view(view: View, tokens: Tokens, target: Tokens | None = None) -> None:
@@ -54,6 +54,8 @@ def clamped(view: View, tokens: Tokens | None, target: Tokens | None) -> View:
     """The view at the nearest place that exists."""
     if view.pane not in panes(view):
         view = replace(view, pane="weights")
+    if view.stage not in stages(view.request.model):
+        view = replace(view, stage=stages(view.request.model)[0])
     if tokens is not None and target is None:
         view = replace(view, attention=ATTENTIONS[0])
     places: dict[str, Any] = {

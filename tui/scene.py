@@ -30,6 +30,7 @@ from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
+    from core.predictions import Prediction
     from core.reading import Read, Reading, Words
 
 # What is to be said of weights.
@@ -98,11 +99,18 @@ class View:
 def panes(view: View) -> tuple[str, ...]:
     """The panes that have something to show for a view, in the order of their keys."""
     absent = [] if view.request.target is None else ["learning", "compare"]
+    if not (isinstance(view.request.model, CheckpointModel) and view.request.model.predicts):
+        absent.append("predictions")
     if view.compare is None:
         absent.append("compare")
     if isinstance(view.request.model, CheckpointModel):  # its numbers are neither few nor ours
-        absent += ["derivation", "numbers", "learning"]
+        absent += ["numbers", "learning"]
     return tuple(pane for pane in PANES if pane not in absent)
+
+
+def stages(model: AnyModel) -> tuple[str, ...]:
+    """The stages of a derivation; of a real model from q and k on."""
+    return STAGES[STAGES.index("dot") :] if isinstance(model, CheckpointModel) else STAGES
 
 
 def cursor(view: View) -> tuple[str, str]:
@@ -150,6 +158,8 @@ class Scene:
         The selected layer as it is read, for the panes that show it so.
     read_before : Read, optional
         The same of `before`, where that has rows that sum to 1.
+    prediction : Prediction or AttnError, optional
+        At the query, once it is made.
     """
 
     view: View
@@ -158,6 +168,7 @@ class Scene:
     compared: Comparison | AttnError | None = None
     read: Read | None = None
     read_before: Read | None = None
+    prediction: Prediction | AttnError | None = None
 
     @property
     def attention(self) -> Attention:
@@ -358,10 +369,17 @@ def starts(scene: Scene) -> bool:
 
 
 def request_in_words(request: Request, rule: Mask, attention: str = ATTENTIONS[0]) -> list[str]:
-    """What is switched, under the mask that holds; of a real model that is its mask alone."""
+    """What is switched, under the mask that holds; of a real model that are its masks alone."""
     if isinstance(request.model, CheckpointModel):
-        return [rule_in_words(rule)]
+        return [*hidden_in_words(request.switches), rule_in_words(rule)]
     return switches_in_words(request.switches, request.model.d_head, rule, attention)
+
+
+def hidden_in_words(switches: Switches) -> list[str]:
+    """How many tokens a mask token stands for; nothing where there is none."""
+    count = len(switches.masked)
+    said = counted("{n} token masked", "{n} tokens masked", count).format(n=count)
+    return [said] if count else []
 
 
 def switches_in_words(

@@ -10,7 +10,7 @@ from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError
 from core.explain import original
 from core.language import _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES
 from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
@@ -18,10 +18,11 @@ from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
 from tui.following import cut_alike, follow, followed, followed_reading, moved_wishes
 from tui.places import check_view, clamped, sides
 from tui.quick import QUICK_CHARACTERS, goes_on, is_quick
-from tui.scene import READ_PANES, Scene, View, column_of, cursor, panes
+from tui.scene import READ_PANES, Scene, View, column_of, cursor, panes, stages
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
+    from core.predictions import Prediction
     from core.reading import Read
 
 Result = TypeVar("Result")
@@ -47,6 +48,7 @@ class Explorer:
         self.trace: Trace | None = None
         self.before: Trace | None = None  # the last switch
         self.compared: Comparison | AttnError | None = None
+        self._predicted: dict[int, Prediction | AttnError] = {}  # of the trace, by place
         self._undo: list[Request] = []
         self.error: AttnError | None = None
         window = view.request.switches.mask.window
@@ -58,9 +60,10 @@ class Explorer:
 
     @property
     def scene(self) -> Scene | None:
-        return (
-            None if self.trace is None else Scene(self.view, self.trace, self.before, self.compared)
-        )
+        if self.trace is None:
+            return None
+        predicted = self._predicted.get(self.view.query)
+        return Scene(self.view, self.trace, self.before, self.compared, prediction=predicted)
 
     def as_read(self, scene: Scene) -> Scene:
         """The scene with its layer as the view reads it; itself where that is as it is."""
@@ -141,6 +144,8 @@ class Explorer:
             if self._target is None and target is not None:  # what a target is added for
                 view = replace(view, attention="cross")
         self._remember(result)
+        if result is not self.trace:
+            self._predicted.clear()
         self.compared = None if self.view.compare is None else compared
         self.error = None
         self.asked = result.request
@@ -186,6 +191,7 @@ class Explorer:
         self.view = replace(self.view, request=request)
         self.asked = request
         self.trace = self.compared = None
+        self._predicted.clear()
         self.error = error
 
     def run(self, request: Request) -> None:
@@ -195,6 +201,22 @@ class Explorer:
             self.accept(answer.trace, answer.compared)
         except AttnError as error:
             self.refuse(request, error)
+
+    # Predictions: what the model expects where the selection is.
+
+    def to_predict(self) -> int | None:
+        """The place whose prediction is wanted and not there yet."""
+        if self.trace is None:
+            return None
+        from core.predictions import predicted_at  # of real models alone
+
+        place = predicted_at(self.trace, self.view.attention, self.view.query)
+        return None if place in self._predicted else place
+
+    def take_prediction(self, trace: Trace, place: int, made: Prediction | AttnError) -> None:
+        """Keep a prediction, if it is still the trace's that is shown."""
+        if trace is self.trace:
+            self._predicted[place] = made
 
     # Selecting: nothing is computed.
 
@@ -229,7 +251,7 @@ class Explorer:
             "pane": panes(self.view),
             "vector": VECTORS,
             "array": tuple(EDITABLE),
-            "stage": STAGES,
+            "stage": stages(self.view.request.model),
             "zoom": ZOOMS,
             "colours": SCALES,
             "attention": ATTENTIONS if self._target else ATTENTIONS[:1],
@@ -279,6 +301,9 @@ class Explorer:
     def toggle_blocked(self, index: int) -> Request:
         mask = self.asked.switches.mask
         return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
+
+    def toggle_masked(self, index: int) -> Request:
+        return self.with_switch(masked=self.asked.switches.masked ^ {index})
 
     def toggled(self, name: str) -> Request:
         """The other value of a switch that is on or off."""

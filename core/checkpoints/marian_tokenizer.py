@@ -86,6 +86,11 @@ class JointTokenizer:
         piece = self._names.get(token_id, f"#{token_id}")
         return Token("", piece, token_id, 0, 0, special=True)
 
+    def token(self, token_id: int) -> Token:
+        """A row of the vocabulary, as a token that stands in no text."""
+        special = self._names.get(token_id) in _NEVER_TYPED
+        return replace(self.special(token_id), special=special)
+
     def id_of(self, piece: str) -> int | None:
         """The id of a piece, None where the vocabulary has none."""
         return self._ids.get(piece)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from core.checkpoints.budget import free_bytes
 from core.checkpoints.plain import shown
 from core.checkpoints.plan import HeadPlan, Source, StackPlan, load, sources
 from core.errors import ModelError
@@ -18,6 +19,8 @@ from core.transformer_types import BlockWeights, EmbeddingParts, Float32, HeadPa
 # Float32 copies of weights that a model may keep. Above, each layer is made anew when it is
 # asked for, and only one is held at a time.
 KEEP_BYTES = 2 * 2**30
+# And of the unembedding: made anew for each prediction, it takes ten times as long.
+KEEP_HEAD_BYTES = 2**30
 
 
 class Tensors(Protocol):
@@ -40,8 +43,8 @@ class Weights:
     def __init__(self, plan: StackPlan, tensors: Tensors) -> None:
         self._plan = plan
         self._tensors = tensors
-        self._whole, self._largest = copied_bytes(plan, tensors)
-        self._keep = self._whole <= KEEP_BYTES
+        self._sizes = copied_bytes(plan, tensors)
+        self._keep = sum(self._sizes.values()) <= KEEP_BYTES
         self._blocks: dict[int, BlockWeights[Float32]] = {}
         self.embedding: EmbeddingParts[Float32] = load(plan.embedding, self._read)
         self.final: Norm[Float32] | None = load(plan.final, self._read)
@@ -49,8 +52,10 @@ class Weights:
 
     @property
     def unmade_bytes(self) -> int:
-        """Bytes that the next run will take for weights."""
-        return 0 if self._blocks else self._whole if self._keep else self._largest
+        """Bytes that the next run will take for weights; the last one may have been cancelled."""
+        if not self._keep:
+            return 0 if self._blocks else max(self._sizes.values())
+        return sum(size for key, size in self._sizes.items() if key not in self._blocks)
 
     def rows(self, ids: Sequence[int]) -> Float32:
         return self._tensors.read(self._plan.table.name, list(ids))
@@ -67,6 +72,10 @@ class Weights:
             read = cache(self._tensors.read)  # a fused tensor is made float32 once
             self._blocks[key] = load(plan, lambda source: source.take(read(source.name)))
         return self._blocks[key]
+
+    def at_hand(self, index: int) -> BlockWeights[Float32] | None:
+        """One layer, where it need not be made anew each time."""
+        return self.block(index) if self._keep else None
 
     def check(self, x: Float32, index: int | None) -> None:
         if np.isfinite(x).all():
@@ -100,19 +109,29 @@ class Head:
         self._plan = plan
         self._tensors = tensors
         self.count = plan.table.shape[0]
+        size = 4 * math.prod(plan.table.shape)
+        free = free_bytes()
+        self._keep = size <= KEEP_HEAD_BYTES and (free is None or 2 * size <= free)
+        self._kept: dict[tuple[int, int], Float32] = {}
         self.parts: HeadParts[Float32] = load(
             plan.parts, lambda source: source.take(tensors.read(source.name))
         )
 
     def rows(self, start: int, stop: int) -> Float32:
-        return self._tensors.read(self._plan.table.name, slice(start, stop))
+        found = self._kept.get((start, stop))
+        if found is None:
+            found = self._tensors.read(self._plan.table.name, slice(start, stop))
+            if self._keep:
+                self._kept[start, stop] = found
+        return found
 
 
-def copied_bytes(stack: StackPlan, tensors: Tensors) -> tuple[int, int]:
-    """Bytes of float32 that the layers would take in memory: all of them, and the largest one."""
-    shapes = [{source.name: source.shape for source in sources(block)} for block in stack.blocks]
-    sizes = [
-        sum(4 * math.prod(shape) for name, shape in layer.items() if not tensors.is_view(name))
-        for layer in {id(layer): layer for layer in shapes}.values()
-    ]
-    return sum(sizes), max(sizes)
+def copied_bytes(stack: StackPlan, tensors: Tensors) -> dict[int, int]:
+    """Bytes of float32 that each layer would take in memory, by the id of its plan."""
+
+    def size(block: BlockWeights[Source]) -> int:
+        shapes = {source.name: source.shape for source in sources(block)}
+        copied = (shape for name, shape in shapes.items() if not tensors.is_view(name))
+        return sum(4 * math.prod(shape) for shape in copied)
+
+    return {id(block): size(block) for block in stack.blocks}

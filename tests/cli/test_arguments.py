@@ -14,7 +14,7 @@ from core.resources import data_path
 from tests.cli.command import attn_tui
 from tests.cli.test_command import view_of
 from tui import cli, options
-from tui.choices import EXAMPLE
+from tui.choices import EXAMPLE, PANES
 from tui.scene import View
 from tui.serve.options import NAMES as ALLOWANCES
 
@@ -79,9 +79,8 @@ def test_blocked_keys():
 
 
 def test_show_and_the_explorer_share_their_options():
-    own = {"--help", "--format", "--output", "--derive", "--lesson"}
-    explorer = {"--pane", "--vector", "--zoom", "--colours", "--stage", "--array", "--dim"}
-    explorer |= {"--ascii", "--theme", "--version", "--help"}
+    own = {"--help", "--format", "--output", "--derive", "--predictions", "--lesson", "--size"}
+    explorer = {"--ascii", "--version", "--help"}
     explorer |= {
         "--demo",
         "--lead",
@@ -106,6 +105,11 @@ def test_help(arguments):
     assert f"attn-tui {command} [OPTIONS] TEXT" in printed
     assert "count from 0" in re.sub(r"\s+", " ", printed)
     assert max(map(len, printed.splitlines())) <= 80
+
+
+def test_every_pane_is_named_in_the_help():
+    (option,) = (each for each in cli.explore.params if each.name == "pane")
+    assert all(re.search(rf"\b{pane}\b", option.help) for pane in PANES)
 
 
 def test_every_option_has_a_help_text():

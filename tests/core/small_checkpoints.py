@@ -68,13 +68,18 @@ def edit_tensors(folder, **changes):
     path.write_bytes(safetensors_bytes(kept))
 
 
-def speaking(name, tmp_path):
-    """A reference checkpoint with a tokenizer for the words t0, t1 …, and the path to open."""
+def speaking(name, tmp_path, mask=None):
+    """A reference checkpoint with a tokenizer for the words t0, t1 …, and the path to open.
+
+    `mask` is the id of its mask token, in the place of a word.
+    """
     from tests.core.small_tokenizers import word_level_tokenizer
 
     folder = copied(name, tmp_path)
-    words = " ".join(["[UNK]", *(f"t{i}" for i in range(1, 37))])
-    word_level_tokenizer(words).save(str(folder / "tokenizer.json"))
+    words = ["[UNK]", *(f"t{i}" for i in range(1, 37))]
+    if mask is not None:
+        words[mask] = "[MASK]"
+    word_level_tokenizer(" ".join(words)).save(str(folder / "tokenizer.json"))
     file = folder / "model.gguf"
     return str(file if file.exists() else folder)
 

@@ -257,14 +257,6 @@ def test_two_texts_are_compared(tmp_path):
     np.testing.assert_allclose(found.rows, 0, atol=1e-6)  # causal: what comes later changes nothing
 
 
-def test_nothing_is_derived(tmp_path):
-    from core.derive import derive
-
-    trace = run(Request("t5 t6", model=describe(speaking("bert-plain", tmp_path))))
-    with pytest.raises(SettingError, match="a derivation knows no biases"):
-        derive(trace, 0, 0, 0, 0)
-
-
 @pytest.fixture
 def long_llama(tmp_path):
     """A model made for 4,096 positions."""

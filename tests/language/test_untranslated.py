@@ -15,8 +15,10 @@ from core.learning_types import Learning, Wish
 from core.lessons import bundled_lessons
 from core.names import ATTENTIONS, NORMALIZERS, PANES
 from core.reading import Reading
-from core.types import Edit, Mask
+from core.trained import describe
+from core.types import Edit, Mask, Request
 from tests.cli.test_refusals import EXPLORE_ONLY, SHARED, SHOW_ONLY
+from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import (
     explorer_of,
     make_view,
@@ -30,6 +32,7 @@ from tui.app import AttnApp
 from tui.choices import EXAMPLE_TARGET
 from tui.lessons import view_at
 from tui.palette import ExplorerCommands, examples
+from tui.scene import View
 
 ROOT = Path(__file__).parents[2]
 MARKERS = {"_", "N_", "counted", "log"}  # a log is read by programs too, and stays English
@@ -202,6 +205,24 @@ async def test_what_keys_bring_up(name, keys, chinese):
         assert english(screen_text(pilot.app), *given) == set()
 
 
+REAL = "t5 t17 t3 t29"  # of a small checkpoint, whose name and words are no English
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=str)
+@pytest.mark.parametrize("keys", [[], ["M"], ["M", "down"], ["d", "r"], ["question_mark", "end"]])
+@pytest.mark.parametrize("name", ["gpt2-head", "bert-legacy", "bert-plain"])
+async def test_real_models(name, keys, size, chinese, tmp_path):
+    model = describe(speaking(name, tmp_path, mask=9))
+    view = View(Request(REAL, model=model))
+    if model.predicts:
+        view = replace(view, pane="predictions")
+    async with open_app(view, size) as pilot:
+        await press(pilot, *keys)
+        given = (name, name.capitalize(), "UNK", "MASK", "GPT-2", "float", "Jain", "Wallace")
+        found = english(screen_text(pilot.app), REAL, " ".join(given), known=of_shell())
+        assert found == set()
+
+
 async def test_a_screen_that_is_too_small(chinese):
     async with open_app(size=(50, 10)) as pilot:
         assert english(screen_text(pilot.app)) == set()
@@ -271,6 +292,25 @@ def printed(capsys, *words):
 )
 def test_what_is_printed(words, chinese, capsys):
     assert english(printed(capsys, *words), *words, "```text") == set()
+
+
+@pytest.mark.parametrize("words", [[], ["--query", "1"], ["--format", "csv"]])
+@pytest.mark.parametrize(
+    ("name", "masked"), [("gpt2-head", ""), ("bert-legacy", "1,2"), ("bert-legacy", "0")]
+)
+def test_what_is_predicted(name, masked, words, chinese, capsys, tmp_path):
+    words = ["show", "--predictions", "--model", speaking(name, tmp_path, mask=9), *words, REAL]
+    words += ["--mask-token", masked] * bool(masked)
+    columns = "query_token rank token id probability actual"
+    given = ("UNK", "MASK", "GPT-2", *columns.split())
+    assert english(printed(capsys, *words), *words, *given, known=of_shell()) == set()
+
+
+@pytest.mark.parametrize("name", ["llama-shards", "gemma2-window", "gpt2-head", "qwen3-head-dim"])
+def test_what_is_derived_of_a_real_model(name, chinese, capsys, tmp_path):
+    words = ["show", "--derive", "--model", speaking(name, tmp_path), "--query", "2", REAL]
+    given = ("Llama", "Gemma", "GPT-2", "Qwen3", "float", "tanh")
+    assert english(printed(capsys, *words), *words, *given, known=of_shell()) == set()
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=str)

@@ -9,7 +9,7 @@ from core.learning_types import Learning, Wish
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
 from core.trained import describe
-from core.types import Edit, Mask, Request
+from core.types import Edit, Mask, Request, Switches
 from tests.core.small_checkpoints import expected_of, speaking
 from tests.tui.helpers import SENTENCE, make_view
 from tui.lessons import view_at
@@ -359,6 +359,26 @@ def test_key_that_a_real_model_has_no_use_for(looks, tmp_path):
     assert looks(view, COMPACT, ["t"])
 
 
+@pytest.mark.parametrize("size", [(60, 18), COMPACT, USUAL])
+def test_predictions(looks, size, tmp_path):
+    view = View(Request("t5 t17 t3 t29 t11", model=describe(speaking("gpt2-head", tmp_path))))
+    assert looks(replace(view, query=2, pane="predictions"), size)
+
+
+def test_prediction_under_a_mask(looks, tmp_path):
+    model = describe(speaking("bert-legacy", tmp_path, mask=9))
+    switches = Switches(masked=frozenset({1, 3}))
+    request = Request("t5 t17 t3 t29 t11", model=model, switches=switches)
+    assert looks(View(request, query=3, pane="predictions"), USUAL)
+
+
+@pytest.mark.parametrize(("size", "stage"), [(COMPACT, "scale"), (USUAL, "output")])
+def test_derivation_of_a_real_model(looks, size, stage, tmp_path):
+    view = View(Request("t5 t17 t3 t29", model=describe(speaking("gemma2-window", tmp_path))))
+    place = {"query": 2, "key": 1, "head": 3, "layer": 1}
+    assert looks(replace(view, pane="derivation", stage=stage, **place), size)
+
+
 def real_translation(tmp_path, target="t9 t30 t4"):
     return View(
         Request("t5 t17 t3 t29 t11", model=describe(speaking("bart-head", tmp_path)), target=target)
@@ -388,3 +408,9 @@ def test_real_decoder_before_its_first_word(looks, tmp_path):
 def test_real_encoder_decoder_in_chinese(looks, tmp_path):
     set_language("zh")
     assert looks(replace(real_translation(tmp_path), attention="cross", query=0, head=3), COMPACT)
+
+
+@pytest.mark.parametrize("size", [COMPACT, USUAL])
+def test_predictions_of_a_decoder(looks, tmp_path, size):
+    view = replace(real_translation(tmp_path), attention="cross", query=2, key=4, head=3)
+    assert looks(replace(view, pane="predictions"), size)

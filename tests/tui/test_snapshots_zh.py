@@ -6,8 +6,11 @@ import pytest
 
 from core.language import set_language
 from core.learning_types import Learning, Wish
-from core.types import Edit, Mask
+from core.trained import describe
+from core.types import Edit, Mask, Request, Switches
+from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import make_view
+from tui.scene import View
 
 COMPACT, USUAL = (80, 24), (120, 36)
 SIZES = pytest.mark.parametrize("size", [COMPACT, USUAL], ids=["80x24", "120x36"])
@@ -111,6 +114,14 @@ def test_the_end_of_help(looks, size):
 @SIZES
 def test_palette(looks, size):
     assert looks(seen("weights"), size, keys=("ctrl+p",))
+
+
+@SIZES
+def test_prediction_under_a_mask(looks, size, tmp_path):
+    model = describe(speaking("bert-legacy", tmp_path, mask=9))
+    switches = Switches(masked=frozenset({1, 3}))
+    request = Request("t5 t17 t3 t29 t11", model=model, switches=switches)
+    assert looks(View(request, query=3, pane="predictions"), size)
 
 
 def test_palette_that_finds_nothing(looks):

@@ -27,7 +27,7 @@ from tui.quick import is_quick
 from tui.scene import View, panes
 
 TEXT = "t5 t17 t3 t29"
-PANES = ("tokens", "weights", "matrix", "vectors")
+PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "predictions")
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_every_pane_but_those_of_the_seeded_model(view):
         assert sorted(seen) == sorted(PANES)
 
 
-SEEDED = "m s p t T w n A a d 5 6 7 space b r R enter delete Y right_curly_bracket"
+SEEDED = "m s p t T w n A a 6 7 enter delete"
 
 
 @pytest.mark.parametrize("key", SEEDED.split())
@@ -89,7 +89,7 @@ async def test_other_keys_say_nothing_of_it(view, key):
 async def test_footer_has_no_keys_of_the_seeded_model(view):
     async with open_app(view, (200, 60)) as pilot:
         last = screen_lines(pilot.app)[-1]
-        for word in ("mask", "scale", "positions", "temperature", "derive", "learn", "target"):
+        for word in ("mask", "scale", "positions", "temperature", "learn", "target"):
             assert word not in last
         for word in ("token", "head", "layer", "block", "copy", "compare"):
             assert word in last
@@ -100,7 +100,7 @@ async def test_palette_has_nothing_of_the_seeded_model(view):
         from tui.palette import ExplorerCommands
 
         names = [each.name for each in ExplorerCommands(pilot.app.screen)._commands()]
-    starts = ("Mask:", "Tokenizer:", "Wish:", "Translate:", "Pane: derivation", "Temperature")
+    starts = ("Mask:", "Tokenizer:", "Wish:", "Translate:", "Pane: numbers", "Temperature")
     assert not [name for name in names if name.startswith(starts)]
     assert "Head 2" in names
     assert "Layer 1" in names
@@ -182,7 +182,7 @@ def test_command_names_the_model_by_its_whole_path(view):
     assert command_line(view) == f"attn-tui --model {path} --query 1 '{TEXT}'"
 
 
-@pytest.mark.parametrize("pane", ["derivation", "numbers", "learning"])
+@pytest.mark.parametrize("pane", ["numbers", "learning"])
 def test_panes_without_anything_to_show_are_refused(view, pane):
     from dataclasses import replace
 
@@ -190,6 +190,38 @@ def test_panes_without_anything_to_show_are_refused(view, pane):
 
     with pytest.raises(SettingError, match=f"pane {pane} has nothing to show: leave the model out"):
         check(replace(view, pane=pane))
+
+
+async def test_derivation_follows_the_cursor_and_steps_through_its_stages(view):
+    async with open_app(view, (80, 24)) as pilot:
+        await press(pilot, "d", "home")
+        assert says(pilot, "layer 0 · head 0 · query 0 t5 → key 0 t5")
+        assert says(pilot, "stage 6 of 6: output")
+        await press(pilot, "space")
+        assert says(pilot, "1 dot: q(0 t5) · k(0 t5)")
+        assert says(pilot, "stage 1 of 6: dot")
+        await press(pilot, "space")
+        assert says(pilot, "2 scale: from q·k to the score")
+        await press(pilot, "b", "b")
+        assert view_of(pilot).stage == "output"
+        await press(pilot, "space", "space", "r")
+        assert says(pilot, "to guess")
+        assert says(pilot, "= ______")
+        await press(pilot, "R", "right", "down", "right_square_bracket", "right_curly_bracket")
+        assert says(pilot, "layer 1 · head 0 · query 1 t17 → key 1 t17")
+        assert view_of(pilot).component == 1
+        await press(pilot, "y")
+        assert "this arithmetic equals the trace  ok" in pilot.app.clipboard
+        assert "z[1]" in pilot.app.clipboard
+
+
+def test_stage_that_a_real_model_has_not_is_refused(view):
+    from dataclasses import replace
+
+    from core.errors import SettingError
+
+    with pytest.raises(SettingError, match="stage embedding is not worked out of a real model"):
+        check(replace(view, pane="derivation", stage="embedding"))
 
 
 async def test_lesson_takes_the_place_of_the_model(view):

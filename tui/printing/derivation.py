@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.derivation import Check, Derivation
-from core.derive import PATTERN_CHECKS, TOLERANCE, derive, self_check
+from core.derive import PATTERN_CHECKS, derive, self_check, tolerance
 from core.language import _
 from core.names import STAGES
 from core.types import Trace
 from tui.printing.page import Page
 from tui.printing.printed import Line
 from tui.printing.stages import heading, stage_lines, title
-from tui.scene import Scene
+from tui.scene import Scene, stages
 
 HEADING, CHECK = "heading", "check"
 WIDTH = 76
@@ -56,10 +56,10 @@ def derivation_blocks(
     last : str
         The stage to end with.
     """
-    stages = STAGES[: STAGES.index(last) + 1]
+    reached = STAGES[: STAGES.index(last) + 1]
     page = Page(trace, made, precision, width)
     blocks = [Block(HEADING, page.title, tuple(heading(page)))]
-    for stage in stages:
+    for stage in (each for each in stages(trace.request.model) if each in reached):
         blocks.append(Block(stage, title(page, stage), tuple(stage_lines(page, stage))))
     if last == STAGES[-1]:
         checks = tuple(_checks(self_check(trace, made), page))
@@ -118,7 +118,7 @@ def _checks(checks: Sequence[Check], page: Page) -> Iterator[Line]:
     yield from page.note(
         _(
             "largest difference {largest:.1g} of 1 + the size of the terms; {allowed:g} is allowed"
-        ).format(largest=largest, allowed=TOLERANCE)
+        ).format(largest=largest, allowed=tolerance(page.trace))
     )
 
 

@@ -124,6 +124,8 @@ def _row(page: Page, made: Normalizer) -> Iterator[Line]:
 def _score_note(page: Page, shown: Sequence[int]) -> str | None:
     """Whether q·k ÷ the divisor misses."""
     scale, p = page.made.scale, page.precision
+    if scale.softcap is not None or scale.bias is not None:
+        return None  # more than a division
     divisor, expected, scores = share(scale.divisor, p), [], []
     for i in (i for i in shown if page.made.mask.allowed[i] and amount(divisor)):
         if i in scale.typed:

@@ -107,7 +107,11 @@ def division_note(one: str, other: str, result: str) -> str | None:
     if not amount(other):
         said = _("{number} stands for a number that is not 0; all of its digits were used")
         return said.format(number=other)
-    made = quotient(one, other, result)
+    return digits_note(quotient(one, other, result), result)
+
+
+def digits_note(made: Decimal, result: str) -> str | None:
+    """Say what printed digits give, if that is not the printed result."""
     if made == amount(result):
         return None
     shown = f"{made:+}" if result[:1] in "+-" else f"{made}"

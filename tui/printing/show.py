@@ -8,17 +8,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import stat
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from core.comparison import Comparison
-from core.errors import AttnError
-from core.language import N_, _
 from core.reading import Reading, read_layer
 from core.text import is_unseen, label
 from core.types import (
@@ -35,6 +29,12 @@ from core.types import (
 )
 from tui.printing.compare import compared_csv, compared_lines
 from tui.printing.derivation import as_markdown, as_text, blocks_of
+from tui.printing.predictions import (
+    places_to_print,
+    predicted_csv,
+    predicted_json,
+    predicted_table,
+)
 from tui.printing.reading import (
     MORE_COLUMNS,
     WORD_COLUMNS,
@@ -48,12 +48,6 @@ from tui.scene import Scene, View
 
 SCHEMA = 1
 COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"
-
-
-class OutputError(AttnError):
-    """A file cannot be written."""
-
-    title = N_("Output")
 
 
 def formatted(
@@ -88,13 +82,30 @@ def formatted(
     return table_lines(trace, part, precision, width)
 
 
+def predicted_lines(
+    trace: Trace, form: str, part: Part, precision: int, width: int | None
+) -> Iterator[str]:
+    """What a real model expects, as ``table`` or ``csv``, or beside the trace in its ``json``."""
+    shown = places_to_print(trace, part.query)  # refused here, before a line is written
+    if form == "json":
+        return json_lines(trace, part, predicted=predicted_json(trace, shown))
+    if form == "csv":
+        return predicted_csv(trace, shown)
+    return predicted_table(trace, shown, part.query is not None, precision, width)
+
+
 def derivation_lines(trace: Trace, view: View, form: str) -> Iterator[str]:
     """How the weight of a view's query and key comes about, as ``table`` or ``markdown``."""
     blocks = blocks_of(Scene(view, trace))
     return as_markdown(blocks) if form == "markdown" else as_text(blocks)
 
 
-def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> Iterator[str]:
+def json_lines(
+    trace: Trace,
+    part: Part,
+    compared: Comparison | None = None,
+    predicted: Iterator[dict[str, Any]] | None = None,
+) -> Iterator[str]:
     """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
     facts = [*_json_head(trace), *([] if part.reading is None else json_head(part.reading, trace))]
     head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in facts)
@@ -109,6 +120,9 @@ def json_lines(trace: Trace, part: Part, compared: Comparison | None = None) -> 
     for left, (attention, layer) in enumerate(layers, 1 - len(layers)):
         yield from _json_layer(trace, attention, layer, part)
         yield "]}," if left else "]}"
+    if predicted is not None:
+        yield '], "predictions": ['
+        yield from _joined(map(_json, predicted))
     if compared is None:
         yield "]}"
     else:
@@ -162,71 +176,6 @@ def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
                 yield csv_rows(read, head, query, cells)
 
 
-def write(lines: Iterable[str], stream: TextIO | None) -> None:
-    """Write lines to a stream.
-
-    Raises
-    ------
-    OutputError
-        The stream is closed.
-    OSError
-        Nobody reads it, or it takes no more.
-    """
-    if stream is None:
-        raise OutputError(_("standard output is closed"), _("open it or give --output FILE"))
-    stream.writelines(f"{line}\n" for line in lines)
-    stream.flush()
-
-
-def write_file(lines: Iterable[str], name: str) -> None:
-    """Write lines to a file, whole or not at all; an older file stays until then.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written; nothing is left behind.
-    """
-    if not name:
-        raise OutputError(_("the name of the output file is empty"), _("name a file"))
-    path = Path(os.path.realpath(name))  # a link keeps pointing at the file
-    try:
-        mode = _mode_for(path, name)
-        handle, temporary = tempfile.mkstemp(prefix=".attn-tui-", dir=path.parent)
-        try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
-                write(lines, file)
-                os.fchmod(handle, mode)
-                os.fsync(handle)  # some disks tell only now that they are full
-            os.replace(temporary, path)
-        except BaseException:  # an interrupt too must leave no file behind
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise OutputError(
-            _("cannot write {name} ({reason})").format(name=name, reason=error.strerror or error),
-            _("give a file in a folder that exists, may be written and has space"),
-        ) from error
-
-
-def _mode_for(path: Path, name: str) -> int:
-    """Permissions of the file to write: its own, or those that the umask leaves to a new one."""
-    try:
-        found = path.stat().st_mode
-    except FileNotFoundError:
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask
-    if stat.S_ISDIR(found):
-        raise OutputError(_("{name} is a folder").format(name=name), _("name a file in it"))
-    if not stat.S_ISREG(found):  # to replace /dev/null by a file would be a disaster
-        raise OutputError(
-            _("{name} is no ordinary file").format(name=name), _("write to it with > instead")
-        )
-    if not os.access(path, os.W_OK):
-        raise OutputError(_("{name} is read-only").format(name=name), _("name another file"))
-    return stat.S_IMODE(found)
-
-
 def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
     model = trace.request.model
     yield "schema", SCHEMA
@@ -268,7 +217,9 @@ def _json_switches(trace: Trace) -> dict[str, Any]:
     request, switches, rules = trace.request, trace.request.switches, trace.encoder.rules
     blocked = sorted(trace.encoder.rule.blocked)
     if isinstance(request.model, CheckpointModel):
-        return {"mask": rules[0].name if len(set(rules)) == 1 else None, "blocked": blocked}
+        hidden = {"masked": sorted(switches.masked)} if switches.masked else {}
+        rule = rules[0].name if len(set(rules)) == 1 else None
+        return {"mask": rule, "blocked": blocked, **hidden}
     return {
         "tokenizer": request.tokenizer,
         "as_saved": request.as_saved,
@@ -322,7 +273,10 @@ def _json_token(token: Token) -> str:
 
 def _token_facts(token: Token) -> dict[str, Any]:
     names = ("text", "piece", "id", "start", "end", "special")
-    return {name: getattr(token, name) for name in names}
+    found = {name: getattr(token, name) for name in names}
+    if token.hides is not None:
+        found["hides"] = {"piece": token.hides.piece, "id": token.hides.id}
+    return found
 
 
 def _json_compare(compared: Comparison) -> dict[str, Any]:

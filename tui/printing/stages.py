@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from rich.cells import cell_len
 
 from core import counts
-from core.derivation import Projection, Sum
+from core.derivation import Projection, Sum, WholeDerivation
 from core.language import _
-from core.names import STAGES
 from tui.labels import pad
+from tui.printing import trained_stages
 from tui.printing.normalizing import key_names, normalizing, unless_masked
 from tui.printing.page import ROWS, Page
 from tui.printing.printed import (
@@ -27,13 +27,16 @@ from tui.printing.printed import (
     share,
     sum_note,
 )
-from tui.scene import model_name, switches_in_words
+from tui.scene import model_name, stages, switches_in_words
 
 DIMS = 8  # of v side by side
 RANGES = 8
 
 
 def heading(page: Page) -> Iterator[Line]:
+    if page.made.made is not None:
+        yield from trained_stages.heading(page)
+        return
     model, switches = page.trace.request.model, page.trace.request.switches
     facts = [model_name(model), f"d_model {model.d_model}", f"d_head {model.d_head}"]
     words = switches_in_words(switches, model.d_head, page.attention.rule, page.made.attention)
@@ -45,12 +48,18 @@ def heading(page: Page) -> Iterator[Line]:
     )
 
 
+def _whole(page: Page) -> WholeDerivation:
+    """The derivation where it begins with the embedding; a real model's has no such stage."""
+    assert isinstance(page.made, WholeDerivation)  # noqa: S101
+    return page.made
+
+
 def _dims(count: int) -> list[Piece]:
     return [(_("dim"), "dim"), *((str(index), "plain") for index in range(min(count, ROWS)))]
 
 
 def _embedding(page: Page) -> Iterator[Line]:
-    rows = page.made.embedding
+    rows = _whole(page).embedding
     yield from page.table(
         _dims(len(rows.query)),
         [page.column(page.query, rows.query[:ROWS]), page.column(page.key, rows.key[:ROWS])],
@@ -59,7 +68,7 @@ def _embedding(page: Page) -> Iterator[Line]:
 
 
 def _positions(page: Page) -> Iterator[Line]:
-    made, switches = page.made, page.trace.request.switches
+    made, switches = _whole(page), page.trace.request.switches
     resid_pre = made.positions.resid_pre
     if not made.positions.added:
         yield from page.say(_what_enters(page))
@@ -120,7 +129,7 @@ def _what_enters(page: Page) -> str:
 
 
 def _projections(page: Page) -> Iterator[Line]:
-    made = page.made.projections
+    made = _whole(page).projections
     parts = (("q", page.query, made.q), ("k", page.key, made.k), ("v", page.key, made.v))
     for name, token, part in parts:
         yield from _projected(page, name, token, part)
@@ -249,8 +258,8 @@ def _z(page: Page) -> Iterator[Line]:
 
 def _dims_of_z(page: Page) -> range:
     """The dimensions of z and v that are shown: those around the chosen component."""
-    count, index = len(page.made.z.total), page.made.projections.q.index
-    first = index // DIMS * DIMS
+    count = len(page.made.z.total)
+    first = page.made.component // DIMS * DIMS
     return range(first, min(first + DIMS, count))
 
 
@@ -267,7 +276,7 @@ def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> st
 
 
 def _output(page: Page) -> Iterator[Line]:
-    output, heads = page.made.output, page.trace.request.model.heads
+    output, heads = _whole(page).output, page.trace.request.model.heads
     d_head = len(page.made.z.total)
     start = page.made.head * d_head
     yield from page.say(
@@ -293,7 +302,8 @@ def _output(page: Page) -> Iterator[Line]:
 
 
 def _residual(page: Page) -> Iterator[Line]:
-    residual, p = page.made.output.residual, page.precision
+    made, p = _whole(page), page.precision
+    residual = made.output.residual
     if residual is None:
         return
     yield ()
@@ -308,8 +318,8 @@ def _residual(page: Page) -> Iterator[Line]:
         )
     )
     columns = [
-        page.column("resid_pre", page.made.positions.resid_pre.query[:ROWS]),
-        page.column("+ attn_out", page.made.output.attn_out[:ROWS]),
+        page.column("resid_pre", made.positions.resid_pre.query[:ROWS]),
+        page.column("+ attn_out", made.output.attn_out[:ROWS]),
         page.column(_("= added"), residual.added[:ROWS]),
     ]
     normed = page.column("resid_post", residual.resid_post[:ROWS])
@@ -343,6 +353,7 @@ _WRITERS: dict[str, Callable[[Page], Iterator[Line]]] = {
     "z": _z,
     "output": _output,
 }
+_OF_TRAINED = {"scale": trained_stages.scale, "output": trained_stages.output}
 
 
 def title(page: Page, stage: str) -> str:
@@ -352,7 +363,9 @@ def title(page: Page, stage: str) -> str:
         "positions": _("positions: what enters the layer"),
         "projections": _("projections: q of {query}, k and v of {key}"),
         "dot": _("dot: q({query}) · k({key})"),
-        "scale": _("scale: ÷ √d_head × temperature"),
+        "scale": _("scale: ÷ √d_head × temperature")
+        if page.made.made is None
+        else _("scale: from q·k to the score"),
         "mask": _("mask: what {query} may attend to"),
         "softmax": {
             "softmax": _("softmax: the row of {query}"),
@@ -362,9 +375,11 @@ def title(page: Page, stage: str) -> str:
         "z": _("z: the weights of {query} against the rows of v"),
         "output": _("output: heads merged, times W_O"),
     }[stage]
-    return f"{STAGES.index(stage) + 1} {about.format(query=page.query, key=page.key)}"
+    place = stages(page.trace.request.model).index(stage)
+    return f"{place + 1} {about.format(query=page.query, key=page.key)}"
 
 
 def stage_lines(page: Page, stage: str) -> Iterator[Line]:
     """The lines of one of `STAGES`."""
-    return _WRITERS[stage](page)
+    writers = _WRITERS if page.made.made is None else _WRITERS | _OF_TRAINED
+    return writers[stage](page)

@@ -27,6 +27,7 @@ from tui.keys import (
     LEARNING,
     MATRIX,
     NUMBERS,
+    PREDICTING,
     Hint,
     works,
 )
@@ -36,7 +37,7 @@ from tui.screens.compare import CompareScreen
 from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
 from tui.screens.on_demand import make_pane
-from tui.screens.trained import TrainedScreen
+from tui.screens.trained import PREDICTIONS, TrainedScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import Palette
 from tui.widgets.bars import Header, KeyBar, Status, Tabs, ViewLine
@@ -50,7 +51,7 @@ from tui.widgets.weights import WeightsPane
 
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")
-SIDE = ("vectors", "numbers", "learning", "compare")
+SIDE = ("vectors", "numbers", "learning", "compare", "predictions")
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -151,6 +152,8 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
             widget.scene = read if widget.reads else scene
         self._show_active()
         self._update_keys()
+        if PREDICTIONS in (self.state.view.pane, self._side):
+            self.predict()
 
     def _bring(self) -> None:
         """Make the panes that are to be seen, where they are not there yet."""
@@ -209,7 +212,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
     @property
     def settled(self) -> bool:
         """Whether what is shown belongs to what was asked for."""
-        return self._burst is None and not self.busy
+        return self._burst is None and not (self.busy or self.predicting)
 
     # Places.
 
@@ -281,6 +284,9 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         if name == "learning" and name not in panes(self.state.view):
             self.warn(_("with a target nothing is learned; remove the target (^p) first"))
             return
+        if name == PREDICTIONS and name not in panes(self.state.view):
+            self.warn_of_predictions()
+            return
         if name not in panes(self.state.view):  # it has something to show once there are two texts
             self.action_other()
             return
@@ -293,7 +299,9 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
     def action_leave(self) -> None:
         """Do what was announced: cancel what takes long. Else leave the sentence."""
         in_sentence = isinstance(self.focused, Sentence)
-        if not ((self._announced or not in_sentence) and self.cancel()):
+        if (self._announced or not in_sentence) and self.cancel():
+            self.stop_learning()
+        else:
             self.action_focus_pane()
 
     def action_again(self) -> None:
@@ -396,6 +404,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
                 "numbers": NUMBERS,
                 "learning": LEARNING,
                 "compare": COMPARE,
+                PREDICTIONS: PREDICTING,
             }
             pool = pools.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None

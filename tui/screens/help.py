@@ -105,6 +105,16 @@ REAL = {
         " blocked in cross-attention too."
     ),
 }
+PREDICTIONS = (
+    N_("Predictions"),
+    N_(
+        "The language head turns what leaves the last layer into a probability for each token of"
+        " the vocabulary. A causal model says at every token what follows it, a decoder what"
+        " follows in its target. A model with a mask token, such as BERT, says what could stand"
+        " where M has put one. › is what stands there really; its rank counts how many tokens are"
+        " more probable, from 1."
+    ),
+)
 
 
 def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
@@ -131,7 +141,7 @@ def reading_content(width: int, model: AnyModel) -> Content:
 
     real = isinstance(model, CheckpointModel)
     parts: list[str | tuple[str, str]] = [lines(text) for text in _EVERYWHERE]
-    for title, usual in READING:
+    for title, usual in (*READING, PREDICTIONS) if real else READING:
         if real and (title == _LEARNS or (title == _TARGET and not translates(model))):
             continue
         text = REAL.get(title, usual) if real else usual

@@ -13,6 +13,7 @@ ON_DEMAND = {
     "numbers": ("NumbersPane", "#side"),
     "learning": ("LearningPane", "#side"),
     "compare": ("ComparePane", "#side"),
+    "predictions": ("PredictionsPane", "#side"),
     "derivation": ("DerivationPane", "#body"),
 }
 

@@ -10,7 +10,7 @@ from textual.reactive import reactive
 
 from core.language import _
 from core.names import STAGES
-from tui.scene import Scene
+from tui.scene import Scene, stages
 from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane
@@ -67,7 +67,8 @@ class DerivationPane(Pane):
     def foot(self, scene: Scene) -> list[str]:
         stage = scene.view.stage
         said = _("stage {n} of {all}: {name}")
-        facts = [said.format(n=STAGES.index(stage) + 1, all=len(STAGES), name=_(stage))]
+        known = stages(scene.view.request.model)
+        facts = [said.format(n=known.index(stage) + 1, all=len(known), name=_(stage))]
         if self._hidden():
             facts.append(_("{n} to guess").format(n=len(self._hidden())))
         total, shown = len(self._all(None)), self.size.height - 2
@@ -87,7 +88,7 @@ class DerivationPane(Pane):
 
     def _start_of_last(self) -> int:
         """Line where the last stage begins, with the blank line before it."""
-        if self._stage == STAGES[0] or not self.blocks:
+        if not self.blocks or self._last() <= 1:
             return 0
         return sum(len(block.lines) + 2 for block in self.blocks[: self._last()]) - 1
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from core import counts
 from core.language import _
-from core.text import describe, label
+from core.text import describe, full_label, label
 from core.types import Token, Tokens
 from tui.labels import pad
 from tui.scene import Scene, starts
@@ -49,7 +49,7 @@ def table(
     their tokens are shown in place of ids.
     """
     rows = range(top, min(top + height, len(tokens)))
-    labels = [label(tokens[i]) for i in rows]
+    labels = [full_label(tokens[i]) for i in rows]
     longest = max(cell_len(text) for text in labels)
     index_cells = len(str(max(len(tokens), len(beside)) - 1))
     room = width - index_cells - 4
