@@ -24,7 +24,6 @@ _REFUSED = (
     (N_("numbers are typed over in the seeded model alone"), ("edits",)),
     (_LEARNED, ("wishes", "steps", "rate", "learn_head")),
     (_DERIVED, ("derive",)),
-    (N_("guests are shown the seeded model alone"), ("demo", "ssh", "web", "print_sshd")),
 )
 _OPTIONS = {"edits": "set", "wishes": "wish"}
 
@@ -52,6 +51,11 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
             said = _("--{option} does not go with --model: {reason}")
             raise click.UsageError(said.format(option=option, reason=_(reason)))
 
+    return named_model(path)
+
+
+def named_model(path: str) -> CheckpointModel:
+    """The model at a path, or that “attn-tui models” lists by a name; raises ModelError."""
     from core.trained import describe
 
     model = describe(path if os.path.exists(path) else _found(path))
