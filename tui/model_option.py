@@ -51,19 +51,19 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
             said = _("--{option} does not go with --model: {reason}")
             raise click.UsageError(said.format(option=option, reason=_(reason)))
 
-    return named_model(path)
+    model = named_model(path)
+    if model.writes is None:
+        for option in sorted(found.intersection(("attention", "target"))):
+            said = _("--{option} does not go with {name} ({family}), which is no encoder–decoder")
+            raise click.UsageError(said.format(option=option, name=model.name, family=model.family))
+    return model
 
 
 def named_model(path: str) -> CheckpointModel:
     """The model at a path, or that “attn-tui models” lists by a name; raises ModelError."""
     from core.trained import describe
 
-    model = describe(path if os.path.exists(path) else _found(path))
-    if model.writes is None:
-        for option in sorted(found.intersection(("attention", "target"))):
-            said = _("--{option} does not go with {name} ({family}), which is no encoder–decoder")
-            raise click.UsageError(said.format(option=option, name=model.name, family=model.family))
-    return model
+    return describe(path if os.path.exists(path) else _found(path))
 
 
 def _found(name: str) -> str:
