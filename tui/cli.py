@@ -121,9 +121,9 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     """Check all that can be checked on the shell's screen, then open the explorer's."""
     _check_terminal()
     if demo:
-        from tui.serve.start import open_demo
+        from tui.serve.start import demo_of, open_demo
 
-        open_demo(click.get_current_context().params)
+        open_demo(demo_of(click.get_current_context().params))
     refuse_allowances(given())
     _open(build_view(one_text(words), options), theme)
 
@@ -324,11 +324,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(_run(words))
 
 
-def parse(words: list[str]) -> click.Context:
+def parse(words: Sequence[str]) -> click.Context:
     """Choose the command and read its options."""
     if words and words[0] in COMMANDS:
-        return COMMANDS[words[0]]().make_context(f"{NAME} {words[0]}", words[1:])
-    return explore.make_context(NAME, words)
+        return COMMANDS[words[0]]().make_context(f"{NAME} {words[0]}", list(words[1:]))
+    return explore.make_context(NAME, list(words))  # click empties the list
 
 
 def _run(words: list[str]) -> int:

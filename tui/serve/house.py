@@ -5,33 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import gmtime, monotonic, strftime
+from functools import partial
+from time import monotonic
 
 from core.language import _, spoken
-from core.text import visible
-from tui.serve.child import COMMAND
 from tui.serve.isolate import KEPT_OF_HOST
+from tui.serve.log import log
+from tui.serve.nursery import Nursery
+from tui.serve.parent import REFUSED
 from tui.serve.presentation import Presentation
 from tui.serve.session import Session
 from tui.terminal.leaving import RESTORE
 
-MAX_NAME = 40
 _TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,39}")
 _COLORS = ("truecolor", "24bit")
-
-
-def log(what: str) -> None:
-    """Write a line of the log; what comes from a guest stands in it as data."""
-    print(strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), visible(what), file=sys.stderr, flush=True)
-
-
-def short(name: str) -> str:
-    """A name from a guest, fit for the log."""
-    return visible(name[:MAX_NAME]) or "-"
 
 
 @dataclass(frozen=True)
@@ -81,12 +71,17 @@ class House:
         presentation: Presentation | None = None,
     ) -> None:
         self.presentation = presentation
-        self.words = words
         self.most = most
-        self.host = {name: host[name] for name in KEPT_OF_HOST if name in host}
+        kept = {name: host[name] for name in KEPT_OF_HOST if name in host}
+        self._usual = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", **kept}
+        self._nursery = Nursery(words, self._usual)
         self.closing = False
         self._running: dict[Session, str] = {}
         self._begun = 0
+
+    def open(self) -> None:
+        """Get ready for guests."""
+        self._nursery.open()
 
     @property
     def full(self) -> bool:
@@ -114,9 +109,14 @@ class House:
         self._running[session] = guest.name
         log(f"{guest.name} session {number} begins ({len(self._running)} of {self.most})")
         try:
-            with self._pipe(guest) as (more, pipes):
-                words = [*COMMAND, *more, *_language(guest.environment), *self.words]
-                code = await session.run(words, self.environment(guest), guest.size, pipes)
+            with self._pipe(guest) as (part, pipes):
+                asked = {
+                    "environment": self.environment(guest),
+                    "language": _language(guest.environment),
+                    "part": part,
+                }
+                begin = partial(self._nursery.bear, asked, pipes)
+                code = await session.run(begin, guest.size)
         except OSError as error:
             log(f"{guest.name} session {number} did not begin: {error.strerror}")
             tell(_("This host cannot open a session now. Please try again later."))
@@ -124,30 +124,30 @@ class House:
         finally:
             del self._running[session]
         log(f"{guest.name} session {number} ended, code {code}, {monotonic() - start:.0f} s")
-        if code < 0:
+        if code is None or code < 0:
             session.show(RESTORE.encode())  # it had no time to give the terminal back
         if self.closing:
             tell(_("The host has ended this session. Goodbye."))
-        elif code not in (0, 129):
+        elif code not in (None, 0, REFUSED, 129):
             tell(_("This session has ended because of a fault. Connect again."))
-        return code
+        return code or 0
 
     @contextmanager
-    def _pipe(self, guest: Guest) -> Iterator[tuple[list[str], list[int]]]:
-        """Words and pipes of a session that presents or follows."""
+    def _pipe(self, guest: Guest) -> Iterator[tuple[str, list[int]]]:
+        """What a session does of presenting, and the pipe for it."""
         if self.presentation is None:
-            yield [], []
+            yield "", []
         elif guest.presents:
             pipe = self.presentation.lead()
             try:
-                yield ["--lead", str(pipe)], [pipe]
+                yield "lead", [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.leave()
         else:
             pipe, feed = self.presentation.follow()
             try:
-                yield ["--follow", str(pipe)], [pipe]
+                yield "follow", [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.drop(feed)
@@ -155,7 +155,7 @@ class House:
     def environment(self, guest: Guest) -> dict[str, str]:
         """What the process of a session sees: nothing but what is named here."""
         term = guest.term if _TERM.fullmatch(guest.term) else "xterm"
-        found = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TERM": term, **self.host}
+        found = {**self._usual, "TERM": term}
         if guest.environment.get("COLORTERM") in _COLORS:
             found["COLORTERM"] = "truecolor"
         if guest.environment.get("NO_COLOR"):
@@ -166,12 +166,13 @@ class House:
         """End all sessions, each with its terminal as it was."""
         self.closing = True
         await asyncio.gather(*(session.stop() for session in list(self._running)))
+        await self._nursery.close()
 
 
-def _language(environment: Mapping[str, str]) -> list[str]:
+def _language(environment: Mapping[str, str]) -> str:
     """The language of a guest whose client tells, else of the host."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     sent = next(filter(None, (environment.get(name) for name in names)), "C").partition(".")[0]
     if sent in ("C", "POSIX"):
-        return ["--lang", spoken()]
-    return ["--lang", "zh" if sent.startswith("zh") else "en"]
+        return spoken()
+    return "zh" if sent.startswith("zh") else "en"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.language import _
+from core.types import CheckpointModel, ModelSpec, Request
 from tui.keys import GROUPS
 from tui.scene import View
 from tui.serve.allowed import SCREEN_ACTIONS, Allowed, action_name
@@ -33,20 +34,29 @@ class DemoScreen(FollowingScreen):
         super().__init__(view, palette, lesson, step)
         self.allowed = allowed
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        # Keys that come while the app ends would act on a screen that is half gone.
-        return not self.app._exit and self.allows(action)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.allows(action) and super().check_action(action, parameters)
 
     def allows(self, action: str) -> bool:
         """Whether an action, written as in a binding, can be reached."""
         known = action_name(action) in SCREEN_ACTIONS or action.startswith("app.")
         return known and self.may(action)
 
+    def use_model(self, model: CheckpointModel | ModelSpec) -> None:
+        """Explore the sentence with another model."""
+        self.guide = None
+        request = Request(self.sentence.true_text, model=model)
+        self.show_view(View(request, compare=self.state.view.compare), {})
+
     def answered(self) -> None:
-        error = self.state.error
-        if error is not None:
-            self.state.error = _told(error, self.allowed)
+        for name in ("error", "compared"):
+            found = getattr(self.state, name)
+            if isinstance(found, AttnError):
+                setattr(self.state, name, _told(found, self.allowed))
         super().answered()
+
+    def keeps(self, request: Request, error: AttnError) -> bool:
+        return super().keeps(request, _told(error, self.allowed))
 
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen
