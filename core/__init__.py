@@ -28,6 +28,7 @@ _HOMES = {
     "Trace": "core.types",
     "Wish": "core.learning_types",
     "label": "core.text",
+    "model_path": "core.found_models",
     "open_model": "core.checkpoints.model",
     "run": "core.runner",
 }

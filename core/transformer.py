@@ -98,7 +98,8 @@ def run_stack(
     if facts.relative is not None and weights.relative is not None:
         bias = relative_bias(count, facts.relative, weights.relative)  # [head, query, key]
 
-    embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
+    with np.errstate(all="ignore"):  # weights.check says it in words
+        embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
     weights.check(x, None)
     blocks: list[BlockTrace] = []
     kept = KeptHeads()

@@ -7,7 +7,13 @@ import pytest
 
 from core.language import set_language
 
-FIXED = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+FIXED = {
+    "TERM": "xterm-256color",
+    "COLORTERM": "truecolor",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "HF_HUB_OFFLINE": "1",  # no test asks a hub but one of its own
+}
 _DROPPED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "LANG", "LANGUAGE", "ESCDELAY")
 # The snapshot plugin finds its working folder through this one.
 _KEPT = "TEXTUAL_SNAPSHOT_TEMPDIR"

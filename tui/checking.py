@@ -15,12 +15,36 @@ if TYPE_CHECKING:
     from tui.scene import View
 
 
-def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError for options of ``show`` that do not go together."""
+def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set[str]) -> None:
+    """Raise UsageError for options of ``show`` that do not go together.
+
+    Parameters
+    ----------
+    form : str
+    derive : bool
+    options : dict
+        Values by parameter name.
+    pictured : set of str
+        Names of the options on the command line that only a picture has a use for.
+    """
     if derive and options["compare"] is not None:
         raise click.UsageError(
             _("--derive works out one text: leave out --compare, or leave out --derive")
         )
+    if derive and form in ("npz", "svg"):
+        raise click.UsageError(
+            _(
+                "--derive prints a table or markdown, not {form}: leave out --format, or leave out"
+                " --derive"
+            ).format(form=form)
+        )
+    if form == "npz" and options["compare"] is not None:
+        raise click.UsageError(
+            _("npz holds the arrays of one text: leave out --compare, or choose json")
+        )
+    for name in sorted(pictured if form != "svg" else ()):
+        said = _("--{name} is for pictures: add --format svg, or leave it out")
+        raise click.UsageError(said.format(name=name))
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -31,13 +55,16 @@ def check_format(form: str, derive: bool, options: dict[str, Any]) -> None:
     if form == "markdown" and not derive:
         raise click.UsageError(_("markdown is for derivations: add --derive, or choose table"))
     for name in ("key", "component"):
-        if options[name] is not None and not derive:
+        if options[name] is not None and not derive and form != "svg":
             words = _("--{name} is for derivations: add --derive, or leave it out")
             raise click.UsageError(words.format(name=name))
 
 
 def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:
     """Raise UsageError for options of ``show`` that do not go with ``--predictions``."""
+    if form in ("npz", "svg"):
+        said = _("--predictions prints a table, json or csv, not {form}: leave one of them out")
+        raise click.UsageError(said.format(form=form))
     if derive or options["compare"] is not None:
         other = "derive" if derive else "compare"
         words = _("--predictions and --{other} print two things: leave one of them out")

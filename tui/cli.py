@@ -13,7 +13,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,6 +25,7 @@ from tui.checking import check, check_attention, check_format, check_predictions
 from tui.models import models
 from tui.options import (
     FORMATS,
+    OF_A_PICTURE,
     OF_A_TEXT,
     attention,
     build_view,
@@ -35,11 +36,13 @@ from tui.options import (
     number,
     of_a_lesson,
     output,
+    pictured,
     places,
     precision,
     shared,
     switches,
 )
+from tui.output import check_output, width, write_arrays, write_lines, write_picture
 from tui.serve.options import DEMO, demo, refuse_allowances
 from tui.terminal.checks import check_terminal, prepare_environment
 from tui.text_given import (
@@ -128,7 +131,9 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     epilog=N_(
         "--derive prints every step from the embedding to attn_out, of one layer, head, query and"
         " key (0 where none is named), as a table or as markdown. Tables show weights (pattern);"
-        " csv and json give every digit. Notes about the text go to error output."
+        " csv and json give every digit, npz every array for NumPy. svg is a picture of the"
+        " explorer, with its --pane, --theme and other options and --size. Notes about the text go"
+        " to error output."
     ),
 )
 @click.argument("words", nargs=-1, metavar="TEXT", type=click.UNPROCESSED)
@@ -147,14 +152,15 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     "--query",
     N_(
         "Only this query: in a table its weights with the heads side by side, and its attn_out;"
-        " in csv its rows; json always has all."
+        " in csv its rows; json and npz always have all."
     ),
 )
-@number("--key", N_("The key of --derive."))
+@number("--key", N_("The key of --derive, or of a picture."))
 @number("--component", N_("The component that --derive works out term by term."))
 @of_a_lesson
 @compare
 @precision
+@pictured
 @shared
 @general
 def show(
@@ -164,12 +170,19 @@ def show(
     predictions: bool,
     output: str | None,
     lesson: str | None,
+    size: tuple[int, int],
+    theme: str | None,
     **options: Any,
 ) -> None:
     """Trace the text and write it down."""
-    check_format(format, derive, options)
+    check_format(format, derive, options, given().intersection(OF_A_PICTURE))
+    check_output(format, output)
     if predictions:
         check_predictions(format, derive, options)
+    if format == "svg":
+        view = _view_to_show(words, lesson, options, step=0)
+        write_picture(view, theme, size, lesson, output)
+        return
     view = _view_to_show(words, lesson, options)
     if predictions:
         view = to_predict(view)
@@ -181,15 +194,19 @@ def show(
     from tui.printing.table import Part
 
     if derive:
-        _write(derivation_lines(result, view, format), output)
+        write_lines(derivation_lines(result, view, format), output)
         return
     part = Part(options["layer"], options["head"], options["query"], options["attention"])
-    width = _width() if output in (None, "-") else None
     if predictions:
-        _write(predicted_lines(result, format, part, view.precision, width), output)
+        lines = predicted_lines(result, format, part, view.precision, width(output))
+        write_lines(lines, output)
+        return
+    if format == "npz":
+        write_arrays(result, part, output)
         return
     compared = None if view.compare is None else compared_with(result, view.compare)
-    _write(formatted(result, format, part, view.precision, width, compared), output)
+    lines = formatted(result, format, part, view.precision, width(output), compared)
+    write_lines(lines, output)
 
 
 @click.command(
@@ -223,7 +240,7 @@ def worksheet(
     from tui.printing.worksheet import worksheet as lines
 
     place = (view.layer, view.head, view.query)
-    _write(lines(result, *place, view.precision, view.attention), output)
+    write_lines(lines(result, *place, view.precision, view.attention), output)
 
 
 @click.command(
@@ -261,7 +278,7 @@ def lessons() -> None:
 
     listed = list(bundled_lessons())
     cells = max(len(each.name) for each in listed)
-    _write((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
+    write_lines((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
 def load_serve() -> click.Command:
@@ -377,8 +394,10 @@ def _open(view: View, theme: str | None, lesson: Lesson | None = None, step: int
     sys.exit(run_app(AttnApp(view, theme=theme, lesson=lesson, step=step)))
 
 
-def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str, Any]) -> View:
-    """A text, or a lesson before its first step under the switches that are given."""
+def _view_to_show(
+    words: tuple[str, ...], lesson: str | None, options: dict[str, Any], step: int = -1
+) -> View:
+    """A text, or a step of a lesson under the switches that are given; -1 is before its first."""
     if lesson is None:
         return build_view(text_to_show(words), options)
     typed = given()
@@ -395,22 +414,4 @@ def _view_to_show(words: tuple[str, ...], lesson: str | None, options: dict[str,
     from core.lessons import open_lesson
     from tui.lessons import changed, view_at
 
-    return changed(view_at(open_lesson(lesson), -1), options, typed)
-
-
-def _write(lines: Iterable[str], output: str | None) -> None:
-    """Write to a file, or to standard output."""
-    from tui.printing.show import write, write_file
-
-    if output in (None, "-"):
-        write(lines, sys.stdout)
-    else:
-        write_file(lines, output)
-
-
-def _width() -> int | None:
-    """Cells of a line of standard output when it is a terminal, None when nobody looks at it."""
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or None
-    except (AttributeError, OSError, ValueError):  # closed, or no terminal
-        return None
+    return changed(view_at(open_lesson(lesson), step), options, typed)

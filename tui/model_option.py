@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,7 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
     UsageError
         One of them does not go with a real model.
     ModelError
-        It cannot be opened.
+        It cannot be opened, or not be downloaded.
     """
     found = set(given)
     for reason, names in _REFUSED:
@@ -50,26 +49,13 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
             said = _("--{option} does not go with --model: {reason}")
             raise click.UsageError(said.format(option=option, reason=_(reason)))
 
+    from core.found_models import model_path
     from core.trained import describe
+    from tui.traced import note
 
-    model = describe(path if os.path.exists(path) else _found(path))
+    model = describe(str(model_path(path, lambda said: note([said]))))
     if model.writes is None:
         for option in sorted(found.intersection(("attention", "target"))):
             said = _("--{option} does not go with {name} ({family}), which is no encoder–decoder")
             raise click.UsageError(said.format(option=option, name=model.name, family=model.family))
     return model
-
-
-def _found(name: str) -> str:
-    """The path of a model that “attn-tui models” lists."""
-    from core.errors import ModelError
-    from core.found_models import named_paths
-    from core.text import visible
-
-    path = named_paths().get(name)
-    if path is None:
-        raise ModelError(
-            _("there is no model {name}, as a path or as a name").format(name=visible(name)),
-            _("name a folder or a .gguf file, or one that “attn-tui models” lists"),
-        )
-    return str(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from core.language import N_
-from tui.options import general
+from tui.options import choice, general
 from tui.text_given import MODELS
 from tui.usage import Command
 
@@ -18,10 +18,12 @@ from tui.usage import Command
         " Hugging Face's cache, of Ollama and of LM Studio."
     ),
 )
+@choice("--format", N_("What to print."), ("table", "json"), "table")
 @general
-def models() -> None:
+def models(format: str) -> None:
     """Print a line a model."""
-    from tui.printing.models import model_lines
+    from tui.output import write_lines
+    from tui.printing.models import all_models, json_models, model_lines
 
-    for line in model_lines():
-        click.echo(line)
+    found = all_models()
+    write_lines(json_models(found) if format == "json" else model_lines(found), None)

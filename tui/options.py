@@ -25,14 +25,14 @@ from tui.choices import (
 from tui.model_option import model_at
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
-from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
+from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, size, whole, wish
 
 if TYPE_CHECKING:
     from core.learning_types import Learning
     from core.types import AnyModel
     from tui.scene import View
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "json", "csv", "npz", "svg", "markdown")
 # In the order of the copied command.
 PLACES = (
     *("layer", "head", "query", "key"),
@@ -73,8 +73,8 @@ _MODEL = (
         metavar="PATH|NAME",
         type=click.UNPROCESSED,
         help=N_(
-            "A real model in place of the seeded one: its folder, a .gguf file, or a name that"
-            " “attn-tui models” lists."
+            "A real model in place of the seeded one: its folder, a .gguf file, a name that"
+            " “attn-tui models” lists, or owner/name of the Hugging Face hub, which downloads it."
         ),
     ),
     option(
@@ -231,6 +231,16 @@ _PLACES = (
         help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
     ),
 )
+# Options of the view that ``show`` has too, for its tables.
+_SHOWN = ("layer", "head", "query", "key", "component", "compare", "attention", "precision")
+_SIZE = option(
+    "--size",
+    type=size,
+    metavar="COLUMNSxLINES",
+    default="120x36",
+    show_default=True,
+    help=N_("Cells of the picture that --format svg draws."),
+)
 OF_A_TEXT = (
     *("model", "mask_token", "tokenizer", "as_saved", "target"),
     *("d_model", "heads", "layers", "seed"),
@@ -278,6 +288,26 @@ def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decora
     for add in reversed(options):
         command = add(command)
     return command
+
+
+def _names(add: Callable[[Any], Any]) -> set[str]:
+    """The names of the options that a decorator adds."""
+
+    def command() -> None:
+        """Nothing is done: this only carries the options."""
+
+    add(command)
+    return {param.name for param in vars(command)["__click_params__"]}
+
+
+# What only a picture has a use for; --ascii exchanges what a terminal is sent.
+_LOOKS = (*(add for add in _PLACES if not _names(add) & {*_SHOWN, "ascii"}), _SIZE)
+OF_A_PICTURE = tuple(sorted(set().union(*map(_names, _LOOKS))))
+
+
+def pictured(command: Decorated) -> Decorated:
+    """Add the options of the explorer's view that only a picture has a use for."""
+    return _with(_LOOKS, command)
 
 
 def build_view(text: str | None, options: dict[str, Any]) -> View:

@@ -24,9 +24,9 @@ def traced(view: View) -> tuple[View, Trace]:
     from tui.scene import lacks_target, notices
 
     result = trace(view.request, tokens, target)
-    _note(notices(tokens, target))
+    note(notices(tokens, target))
     if lacks_target(view.request):
-        _note([_("the encoder alone: --target TEXT adds the decoder and cross-attention")])
+        note([_("the encoder alone: --target TEXT adds the decoder and cross-attention")])
     return view, result
 
 
@@ -35,15 +35,15 @@ def compared_with(result: Trace, text: str) -> Comparison:
     from core.compare import compare
 
     compared = compare(result, text)
-    _note(compared.other.tokens.notices)
+    note(compared.other.tokens.notices)
     return compared
 
 
-def _note(notices: Iterable[str]) -> None:
+def note(notices: Iterable[str]) -> None:
     """Notes about a text go to error output."""
     from core.text import visible
     from tui.command import NAME
 
     for notice in notices:
-        note = _("note: {notice}").format(notice=visible(notice))
-        click.echo(f"{NAME}: {note}", err=True)
+        said = _("note: {notice}").format(notice=visible(notice))
+        click.echo(f"{NAME}: {said}", err=True)

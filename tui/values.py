@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
+_SIZE = re.compile(r"([0-9]{1,4})x([0-9]{1,4})")
+SMALLEST, LARGEST = (60, 18), (400, 200)  # columns and lines of a picture
 _SHOWN = 40  # cells of a value that is quoted back
 NONE = "none"
 MASK_FORMS = "none|causal|window:N|causal+window:N"
@@ -41,6 +43,22 @@ def decimal(value: str | float) -> float:
         raise click.BadParameter(
             _("{value} is no number such as 0.5 or 2").format(value=shown)
         ) from None
+
+
+def size(value: str | tuple[int, int]) -> tuple[int, int]:
+    """Read columns and lines of a picture, as in ``120x36``."""
+    if isinstance(value, tuple):  # click reads a default again
+        return value
+    found = _SIZE.fullmatch(value)
+    columns, lines = map(int, found.groups()) if found else (0, 0)
+    fits = SMALLEST[0] <= columns <= LARGEST[0] and SMALLEST[1] <= lines <= LARGEST[1]
+    if not fits:
+        raise click.BadParameter(
+            _("{value} is no size from {low} to {high}, such as 120x36").format(
+                value=_short(value), low="{}x{}".format(*SMALLEST), high="{}x{}".format(*LARGEST)
+            )
+        )
+    return columns, lines
 
 
 def mask_parts(value: str) -> tuple[bool, int | None]:

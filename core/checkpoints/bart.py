@@ -73,9 +73,12 @@ def plan_kind(config: Config, names: Collection[str], kind: Kind) -> ModelPlan:
         add_final_layer_norm=kind.pre,
         normalize_embedding=kind.norm_embedding,
         static_position_embeddings=kind.sinusoids,
-        extra_pos_embeddings=2,
         share_encoder_decoder_embeddings=True,
     )
+    if kind.sinusoids:
+        config.get("extra_pos_embeddings")  # OPUS-MT's is the size of its vocabulary, for nothing
+    else:
+        config.expect(extra_pos_embeddings=kind.offset)
     config.get("add_bias_logits")  # the file says it by having the bias or not
     config.get("decoder_vocab_size")  # the vocabulary is shared
     anchor = "encoder.layers.0.self_attn.q_proj.weight"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -24,6 +23,8 @@ _HARMLESS = re.compile(
 )
 _OFF: tuple[Any, ...] = (None, False, {}, [], "none")
 _REQUIRED = object()
+_MOST_LAYERS = 1024
+_LARGEST = 3e38
 
 
 class Config:
@@ -52,11 +53,12 @@ class Config:
         return name in self._values
 
     def size(self, *names: str, default: Any = _REQUIRED) -> int:
-        """A whole number from 1 on."""
+        """A whole number from 1 on; of layers, which are planned one by one, not too many."""
         value = self.get(*names, default=default)
         if value is _REQUIRED:
             raise self.refusal(names[0], None)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        most = _MOST_LAYERS if names[0].endswith(("layer", "layers")) else 2**31 - 1
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise self.refusal(names[0], value)
         return value
 
@@ -68,11 +70,11 @@ class Config:
         return None if self.get(*names) is None else self.size(*names)
 
     def number(self, *names: str, default: float) -> float:
-        """A finite number above 0."""
+        """A number above 0 that is finite in float32 too."""
         value = self.get(*names, default=default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.refusal(names[0], value)
-        if not (math.isfinite(value) and value > 0):
+        if not 0 < value < _LARGEST:  # which NaN is not either
             raise self.refusal(names[0], value)
         return float(value)
 

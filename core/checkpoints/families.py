@@ -38,14 +38,8 @@ _HOMES = {
 }
 
 
-def plan_model(config: Config, names: Collection[str]) -> ModelPlan:
-    """The plan of a model.
-
-    Raises
-    ------
-    ModelError
-        The family or a setting is not known, or the weights are another model's.
-    """
+def check_family(config: Config) -> str:
+    """The name of a model's family in its configuration; raises ModelError if it is not known."""
     if config.get("quantization_config") is not None:
         raise config.refusal("quantization_config", config.get("quantization_config"))
     family = config.get("model_type")
@@ -56,6 +50,18 @@ def plan_model(config: Config, names: Collection[str]) -> ModelPlan:
             ),
             _("open a model of one of {families}").format(families=", ".join(sorted(_HOMES))),
         )
+    return family
+
+
+def plan_model(config: Config, names: Collection[str]) -> ModelPlan:
+    """The plan of a model.
+
+    Raises
+    ------
+    ModelError
+        The family or a setting is not known, or the weights are another model's.
+    """
+    family = check_family(config)
     home: ModuleType = import_module(f"core.checkpoints.{_HOMES[family]}")
     made: ModelPlan = home.plan(config, names)
     config.refuse_unknown()

@@ -70,15 +70,34 @@ def open_tensors(folder: Path) -> Shards:
     )
 
 
-def _open_shards(folder: Path) -> Shards:
+def shards_of(folder: Path) -> list[str]:
+    """Names of the files that a folder's index spreads the weights over.
+
+    Raises
+    ------
+    ModelError
+        There is no index, it is none, or it names a file that lies elsewhere.
+    """
+    names = sorted(set(_where(folder).values()))
+    for name in names:
+        inside(folder, name)
+    return names
+
+
+def _where(folder: Path) -> dict[str, str]:
+    """The file of each tensor, by the folder's index."""
     index = folder / INDEX
     where = json_object(index).get("weight_map")
     if not isinstance(where, dict) or not all(isinstance(name, str) for name in where.values()):
         raise ModelError(
             _("{path} has no weight_map").format(path=shown(index)), _("download it again")
         )
-    names = sorted(set(where.values()))
-    paths = [inside(folder, name) for name in names]
+    return where
+
+
+def _open_shards(folder: Path) -> Shards:
+    where, names = _where(folder), shards_of(folder)
+    paths = [folder / name for name in names]
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise ModelError(

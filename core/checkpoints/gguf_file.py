@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from core.checkpoints.mapping import let_go
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import HEAD, refuse_foreign, shown
 from core.errors import ModelError
 from core.language import _
 from core.parallel import each
@@ -132,8 +132,9 @@ class _Walk:
         self.at = 0
         try:
             with path.open("rb") as file:
-                head = file.read(4)
-                if head != b"GGUF":
+                head = file.read(HEAD)
+                if not head.startswith(b"GGUF"):
+                    refuse_foreign(path, head)
                     raise self.damaged(_("is no GGUF file"))
                 self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:

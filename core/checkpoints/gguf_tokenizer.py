@@ -26,6 +26,15 @@ _WORDS = (  # how a text is cut before pairs of bytes are merged; {digits} diffe
 _CONTROL, _TYPED = 3, 4  # the format's types of tokens: special, and added by a person
 
 
+def check_tokenizer(metadata: dict[str, Any], path: Path) -> None:
+    """Raise what `build_tokenizer` raises for a kind that is not known, in no time."""
+    kind = metadata.get("tokenizer.ggml.model")
+    if kind == "gpt2":
+        _pre_tokenizer(metadata.get("tokenizer.ggml.pre", "default"), path)
+    elif kind != "llama":
+        raise _unknown(path, "tokenizer.ggml.model", kind)
+
+
 def build_tokenizer(metadata: dict[str, Any], path: Path) -> Tokenizer:
     """The tokenizer of a file's metadata.
 
@@ -34,16 +43,14 @@ def build_tokenizer(metadata: dict[str, Any], path: Path) -> Tokenizer:
     ModelError
         The kind of tokenizer is not known, or its parts are missing or do not fit together.
     """
-    kind = metadata.get("tokenizer.ggml.model")
+    check_tokenizer(metadata, path)
     pieces = _strings(metadata, "tokens", path)
-    if kind == "gpt2":
+    if metadata["tokenizer.ggml.model"] == "gpt2":
         made = _byte_level(metadata, pieces, path)
         after: list[processors.PostProcessor] = [processors.ByteLevel(trim_offsets=True)]
         starts = metadata.get("tokenizer.ggml.pre") == "llama-bpe"
-    elif kind == "llama":
-        made, after, starts = _sentence_pieces(metadata, pieces, path), [], True
     else:
-        raise _unknown(path, "tokenizer.ggml.model", kind)
+        made, after, starts = _sentence_pieces(metadata, pieces, path), [], True
     _add_special(made, metadata, pieces)
     if metadata.get("tokenizer.ggml.add_bos_token", starts):
         after.append(_first_token(metadata, pieces, path))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from weakref import ref
 
+import numpy as np
+
 from core.checkpoints.budget import check_budget
 from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
@@ -112,6 +114,11 @@ class Model:
         return self._plan.head is not None
 
     @property
+    def words(self) -> int:
+        """Logits of a position; 0 without a language head."""
+        return self._plan.head.table.shape[0] if self._plan.head else 0
+
+    @property
     def tokenizer(self) -> ModelTokenizer:
         """The model's own tokenizer.
 
@@ -168,8 +175,8 @@ class Model:
     ) -> ModelRun:
         """Run the model over token ids.
 
-        A decoder takes over what an earlier run has of the same first tokens, as long as that is
-        in use; its numbers are then those of a whole run to about 1e-6.
+        As long as an earlier run is in use the same tokens give it again, and a decoder takes over
+        what it has of the same first tokens; its numbers are then those of a whole run to 1e-5.
 
         Parameters
         ----------
@@ -202,12 +209,7 @@ class Model:
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
         check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
-        weights = self._stack_weights(first[0])
-        earlier = None if keep_patterns else self._earlier(first[0].facts, ids, blocked)
-        read = run_stack(
-            first[0].facts, weights, ids, blocked, earlier=earlier, keep_patterns=keep_patterns
-        )
-        self._remember(read)
+        read = self._read(first[0], ids, blocked, keep_patterns)
         if encoder is None:
             return ModelRun(None, read)
         written = None
@@ -246,7 +248,16 @@ class Model:
             )
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
-        return logits(stack.facts, self._head, final, positions)
+        with np.errstate(all="ignore"):  # said below, in words
+            found = logits(stack.facts, self._head, final, positions)
+        if not np.isfinite(found).all():
+            raise ModelError(
+                _("the numbers of the language head of {name} are not finite").format(
+                    name=self.name
+                ),
+                _("the file is damaged; download it again"),
+            )
+        return found
 
     def stack_of(self, attention: str) -> tuple[StackPlan, Weights]:
         """The stack that one of `core.names.ATTENTIONS` belongs to, and its weights."""
@@ -254,17 +265,21 @@ class Model:
         stack = plan or reading(self._plan)
         return stack, self._stack_weights(stack)
 
-    def _earlier(
-        self, facts: Facts, ids: Sequence[int], blocked: frozenset[int]
-    ) -> StackTrace | None:
-        """The run still in use that has the most of these tokens at its start."""
-        runs = filter(None, (run() for run in self._runs))
-        return max(runs, key=lambda run: common_start(facts, run, ids, blocked), default=None)
-
-    def _remember(self, run: StackTrace) -> None:
-        """Let the next run begin with this one, or with the last of those still in use."""
-        in_use = [known for known in self._runs if known() is not None]
-        self._runs = (*in_use[1 - _REMEMBERED :], ref(run))
+    def _read(
+        self, stack: StackPlan, ids: Sequence[int], blocked: frozenset[int], keep_patterns: bool
+    ) -> StackTrace:
+        """Run the stack that reads the text, as far as no run that is still in use has done so."""
+        facts, weights = stack.facts, self._stack_weights(stack)
+        if keep_patterns:
+            return run_stack(facts, weights, ids, blocked, keep_patterns=True)
+        in_use = [run for run in (known() for known in self._runs) if run is not None]
+        for run in in_use:
+            if (run.ids, run.blocked) == (tuple(ids), blocked):
+                return run
+        most = max(in_use, key=lambda run: common_start(facts, run, ids, blocked), default=None)
+        made = run_stack(facts, weights, ids, blocked, earlier=most)
+        self._runs = tuple(map(ref, (*in_use[1 - _REMEMBERED :], made)))
+        return made
 
     def _stack_weights(self, stack: StackPlan) -> Weights:
         """The stack's weights; all layers stay in memory as float32 where they fit."""
@@ -284,20 +299,30 @@ def open_model(path: str | Path) -> Model:
     """
     path = Path(path)
     if path.is_dir():
-        return _open_folder(path)
+        return _open_folder(path)[0]
     if _is_gguf(path):
         return _open_gguf(path)
     raise _no_model(path)
 
 
 def plan_at(path: Path) -> ModelPlan:
-    """What a model is, without its tokenizer; raises ModelError as `open_model` does."""
+    """What a model is; raises ModelError where it could not be opened with its tokenizer.
+
+    The tokenizer inside a GGUF file takes seconds to build, so only its kind is checked.
+    """
     if path.is_dir():
-        return _read_folder(path)[0]
+        model, plan = _open_folder(path)
+        model.tokenizer  # noqa: B018 - refused here where there is none
+        return plan
     if _is_gguf(path):
         from core.checkpoints.gguf import open_gguf
+        from core.checkpoints.gguf_tokenizer import check_tokenizer
 
-        return _checked_plan(*open_gguf(path)[:2])
+        config, tensors, file = open_gguf(path)
+        plan = _checked_plan(config, tensors)
+        if not path.with_name("tokenizer.json").exists():
+            check_tokenizer(file.metadata, path)
+        return plan
     raise _no_model(path)
 
 
@@ -326,17 +351,17 @@ def _no_model(path: Path) -> ModelError:
     )
 
 
-def _open_folder(folder: Path) -> Model:
+def _open_folder(folder: Path) -> tuple[Model, ModelPlan]:
     plan, tensors = _read_folder(folder)
     facts = reading(plan).facts
     if plan.target is not None and has_own_tokenizers(folder):
         both = (open_joint(folder, name, facts) for name in (SOURCE, TARGET))
-        return Model(folder, plan, tensors, *both)
+        return Model(folder, plan, tensors, *both), plan
     tokenizer = None
     if (folder / "tokenizer.json").exists():
         source = inside(folder, "tokenizer.json")
         tokenizer = open_vocabulary(source, source, facts)
-    return Model(folder, plan, tensors, tokenizer)
+    return Model(folder, plan, tensors, tokenizer), plan
 
 
 def _read_folder(folder: Path) -> tuple[ModelPlan, Tensors]:

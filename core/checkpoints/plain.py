@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError
-from core.language import _
+from core.language import N_, _
 from core.text import visible
 
 _LONGEST = 200  # characters of a name that a message shows
@@ -18,6 +18,29 @@ def shown(name: object) -> str:
     """A name out of a file, or a path, fit to be shown."""
     text = str(name)
     return visible(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+
+
+_DOWNLOAD = N_("download the file itself again")
+_CONVERT = N_("save the model as safetensors: model.save_pretrained(folder)")
+_FOREIGN = (  # how something else begins
+    (
+        b"version https://git-lfs",
+        N_("is a Git LFS pointer, not the file itself"),
+        N_("run git lfs pull"),
+    ),
+    (b"<", N_("is a web page, not the file itself"), _DOWNLOAD),
+    (b"PK\x03\x04", N_("is a zip file, as of a pickle, and could run code"), _CONVERT),
+    (b"\x80", N_("is a pickle and could run code"), _CONVERT),
+    (b"GGUF", N_("is a GGUF file"), N_("name it .gguf and open the file itself")),
+)
+HEAD = 64  # bytes that tell
+
+
+def refuse_foreign(path: Path, head: bytes) -> None:
+    """Raise ModelError where a file that should be something else begins as one of `_FOREIGN`."""
+    for start, what, hint in _FOREIGN:
+        if head.lstrip().startswith(start):
+            raise ModelError(f"{shown(path)} {_(what)}", _(hint))
 
 
 def json_object(path: Path) -> dict[str, Any]:
@@ -38,6 +61,7 @@ def json_object(path: Path) -> dict[str, Any]:
             ),
             _("name a model's folder or a .gguf file"),
         ) from error
+    refuse_foreign(path, text[:HEAD])
     try:
         values = json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.checkpoints.mapping import let_go
-from core.checkpoints.plain import shown, whole
+from core.checkpoints.plain import HEAD, refuse_foreign, shown, whole
 from core.errors import ModelError
-from core.language import N_, _
+from core.language import _
 from core.transformer_types import Float32
 
 MAX_HEADER = 100_000_000  # the format's own limit
@@ -28,19 +28,6 @@ _SIZES = {
     "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1,
 }  # fmt: skip
 _READABLE = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-_DOWNLOAD = N_("download the file itself again")
-_CONVERT = N_("save the model as safetensors: model.save_pretrained(folder)")
-_FOREIGN = (  # how something else begins
-    (
-        b"version https://git-lfs",
-        N_("is a Git LFS pointer, not the weights"),
-        N_("run git lfs pull"),
-    ),
-    (b"<", N_("is a web page, not the weights"), _DOWNLOAD),
-    (b"PK\x03\x04", N_("is a zip file, as of a pickle, and could run code"), _CONVERT),
-    (b"\x80", N_("is a pickle and could run code"), _CONVERT),
-    (b"GGUF", N_("is a GGUF file"), N_("name it .gguf and open the file itself")),
-)
 Place: TypeAlias = tuple[str, tuple[int, ...], int, int]  # dtype, shape, start, end
 
 
@@ -108,12 +95,12 @@ def _open(path: Path) -> tuple[mmap.mmap, int]:
     """The mapped file, and where its tensors begin."""
     try:
         with path.open("rb") as file:
-            head = file.read(64)
+            head = file.read(HEAD)
             size = file.seek(0, 2)
             length = int.from_bytes(head[:8], "little")
             sound = size >= 8 and length <= size - 8 and head[8:9] == b"{"
             if not sound:
-                _refuse_foreign(path, head)
+                refuse_foreign(path, head)
                 raise _damaged(path, _("is cut off or no safetensors file"))
             if length > MAX_HEADER:
                 raise _damaged(path, _("has a header of {n:,} bytes").format(n=length))
@@ -124,12 +111,6 @@ def _open(path: Path) -> tuple[mmap.mmap, int]:
             _("{path} cannot be read ({reason})").format(path=shown(path), reason=reason),
             _("check the path and its permissions"),
         ) from error
-
-
-def _refuse_foreign(path: Path, head: bytes) -> None:
-    for start, what, hint in _FOREIGN:
-        if head.lstrip().startswith(start):
-            raise ModelError(f"{shown(path)} {_(what)}", _(hint))
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
@@ -190,7 +171,7 @@ def _check_order(path: Path, places: dict[str, Place], size: int) -> None:
 
 
 def _damaged(path: Path, what: str) -> ModelError:
-    return ModelError(f"{shown(path)} {what}", _(_DOWNLOAD))
+    return ModelError(f"{shown(path)} {what}", _("download the file itself again"))
 
 
 def _unreadable(path: Path, name: str, dtype: object) -> ModelError:

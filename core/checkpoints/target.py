@@ -21,7 +21,7 @@ from core.language import _
 from core.tokenization import ModelTokenizer
 from core.types import Tokens
 
-_SETTINGS = "tokenizer_config.json"
+SETTINGS = "tokenizer_config.json"
 
 
 def decoder_tokens(
@@ -78,8 +78,8 @@ def _start(plan: TargetPlan, rows: int, path: Path) -> int:
 
 def _language(tokenizer: ModelTokenizer, plan: TargetPlan, behind: bool, path: Path) -> int:
     """The id of a target's language: its code stands `behind` the text or before it."""
-    settings = path / _SETTINGS
-    code = json_object(inside(path, _SETTINGS)).get("tgt_lang") if settings.is_file() else None
+    settings = path / SETTINGS
+    code = json_object(inside(path, SETTINGS)).get("tgt_lang") if settings.is_file() else None
     if isinstance(code, str):
         found = tokenizer.id_of(code)
         if found is None:
@@ -97,5 +97,5 @@ def _language(tokenizer: ModelTokenizer, plan: TargetPlan, behind: bool, path: P
             return named
     raise ModelError(
         _("{path} does not say which language a target is in").format(path=shown(path)),
-        _('add "tgt_lang" to its {file}, or leave the target out').format(file=_SETTINGS),
+        _('add "tgt_lang" to its {file}, or leave the target out').format(file=SETTINGS),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import HEAD, refuse_foreign, shown
 from core.errors import ModelError
 from core.language import _
 from core.tokenization import MAX_TOKENS, FileTokenizer, ModelTokenizer, load_tokenizer
@@ -38,7 +38,7 @@ def open_vocabulary(source: Path | Tokenizer, path: Path, facts: Facts) -> FileT
     ModelError
         It makes ids that the embedding has no row for, or leaves most of the rows unused.
     """
-    tokenizer = load_tokenizer(source) if isinstance(source, Path) else source
+    tokenizer = _read(source) if isinstance(source, Path) else source
     _check_vocabulary(tokenizer, path, facts.vocabulary)
     return FileTokenizer(path, ready=tokenizer, limit=facts.limit or MAX_TOKENS)
 
@@ -47,6 +47,13 @@ def find_mask(tokenizer: ModelTokenizer) -> Token | None:
     """The token that hides another from a model, by the names that it has; None without one."""
     ids = (found for found in map(tokenizer.id_of, _MASKS) if found is not None)
     return next(map(tokenizer.token, ids), None)
+
+
+def _read(path: Path) -> Tokenizer:
+    if path.is_file():
+        with path.open("rb") as file:
+            refuse_foreign(path, file.read(HEAD))
+    return load_tokenizer(path)
 
 
 def _check_vocabulary(tokenizer: Tokenizer, path: Path, rows: int) -> None:

@@ -43,8 +43,8 @@ class Weights:
     def __init__(self, plan: StackPlan, tensors: Tensors) -> None:
         self._plan = plan
         self._tensors = tensors
-        self._whole, self._largest = copied_bytes(plan, tensors)
-        self._keep = self._whole <= KEEP_BYTES
+        self._sizes = copied_bytes(plan, tensors)
+        self._keep = sum(self._sizes.values()) <= KEEP_BYTES
         self._blocks: dict[int, BlockWeights[Float32]] = {}
         self.embedding: EmbeddingParts[Float32] = load(plan.embedding, self._read)
         self.final: Norm[Float32] | None = load(plan.final, self._read)
@@ -52,8 +52,10 @@ class Weights:
 
     @property
     def unmade_bytes(self) -> int:
-        """Bytes that the next run will take for weights."""
-        return 0 if self._blocks else self._whole if self._keep else self._largest
+        """Bytes that the next run will take for weights; the last one may have been cancelled."""
+        if not self._keep:
+            return 0 if self._blocks else max(self._sizes.values())
+        return sum(size for key, size in self._sizes.items() if key not in self._blocks)
 
     def rows(self, ids: Sequence[int]) -> Float32:
         return self._tensors.read(self._plan.table.name, list(ids))
@@ -124,11 +126,12 @@ class Head:
         return found
 
 
-def copied_bytes(stack: StackPlan, tensors: Tensors) -> tuple[int, int]:
-    """Bytes of float32 that the layers would take in memory: all of them, and the largest one."""
-    shapes = [{source.name: source.shape for source in sources(block)} for block in stack.blocks]
-    sizes = [
-        sum(4 * math.prod(shape) for name, shape in layer.items() if not tensors.is_view(name))
-        for layer in {id(layer): layer for layer in shapes}.values()
-    ]
-    return sum(sizes), max(sizes)
+def copied_bytes(stack: StackPlan, tensors: Tensors) -> dict[int, int]:
+    """Bytes of float32 that each layer would take in memory, by the id of its plan."""
+
+    def size(block: BlockWeights[Source]) -> int:
+        shapes = {source.name: source.shape for source in sources(block)}
+        copied = (shape for name, shape in shapes.items() if not tensors.is_view(name))
+        return sum(4 * math.prod(shape) for shape in copied)
+
+    return {id(block): size(block) for block in stack.blocks}

@@ -79,9 +79,8 @@ def test_blocked_keys():
 
 
 def test_show_and_the_explorer_share_their_options():
-    own = {"--help", "--format", "--output", "--derive", "--predictions", "--lesson"}
-    explorer = {"--pane", "--vector", "--zoom", "--stage", "--array", "--dim"}
-    explorer |= {"--ascii", "--theme", "--version", "--help"}
+    own = {"--help", "--format", "--output", "--derive", "--predictions", "--lesson", "--size"}
+    explorer = {"--ascii", "--version", "--help"}
     explorer |= {
         "--demo",
         "--lead",

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.cli.command import attn_tui, environment, sentence
-from tests.core.small_checkpoints import expected_of, speaking
+from tests.core.small_checkpoints import edit_config, expected_of, speaking
+from tui.printing.models import json_models
 
 
 @pytest.fixture
@@ -122,8 +123,8 @@ def test_refused_beside_a_model(words, said, model):
 
 
 def test_model_that_is_nowhere():
-    missing = sentence(attn_tui("show", "--model", "no/such", "t5"))
-    assert "there is no model no/such, as a path or as a name: name a folder" in missing
+    missing = sentence(attn_tui("show", "--model", "./no/such", "t5"))
+    assert "there is no model ./no/such, as a path or as a name: name a folder" in missing
 
 
 @pytest.fixture
@@ -248,6 +249,43 @@ def test_models_are_listed_and_opened_by_name(tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout.decode()
     assert " · BERT · 2 layers × 3 heads" in shown.stdout.decode()
+
+
+def test_models_say_why_one_cannot_be_shown(tmp_path):
+    hub = tmp_path / "hub"
+    for owner in ("good", "bad"):
+        folder = hub / f"models--{owner}--bert" / "snapshots" / "0123abcd"
+        folder.parent.mkdir(parents=True)
+        Path(speaking("bert-legacy", tmp_path)).rename(folder)
+    edit_config(folder, model_type="mamba\x1b[2J")
+    surroundings = environment(HOME=str(tmp_path), HF_HUB_CACHE=str(hub), OLLAMA_MODELS=None)
+    lines = attn_tui("models", env=surroundings).stdout.decode().splitlines()
+    (good,) = (line for line in lines if line.startswith("good/bert"))
+    (bad,) = (line for line in lines if line.startswith("bad/bert"))
+    assert good.split(maxsplit=1)[1].startswith("BERT · 2 layers × 3 heads")
+    reason = "config.json: model_type 'mamba\\x1b[2J' is not supported"
+    assert bad.split(maxsplit=1)[1].startswith("cannot be shown")
+    assert bad.endswith(f"{reason} ({folder})")
+    assert good.index(" MiB") == bad.index(" MiB")
+
+    result = attn_tui("models", "--format", "json", env=surroundings)
+    found = {each["name"]: each for each in json.loads(result.stdout)}
+    assert found["bad/bert"] == {
+        "name": "bad/bert",
+        "path": str(folder),
+        "size": (folder / "model.safetensors").stat().st_size,
+        "family": "",
+        "layers": 0,
+        "heads": 0,
+        "fault": reason,
+        "writes": None,
+    }
+    assert (found["good/bert"]["family"], found["good/bert"]["layers"]) == ("BERT", 2)
+    assert found["good/bert"]["fault"] == ""
+
+
+def test_json_without_a_model_is_an_empty_list():
+    assert json.loads("\n".join(json_models([]))) == []
 
 
 def test_guests_are_shown_the_seeded_model_alone(model):

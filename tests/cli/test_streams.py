@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from tests.cli.command import ATTN_TUI, attn_tui, environment, sentence
-from tui.printing.show import OutputError, write_file
+from tui.printing.writing import OutputError, write_file
 
 PRINTED = attn_tui("show", "The ball is blue").stdout
 

@@ -103,6 +103,7 @@ KNOWN = {
     "marian": BART | {"normalize_embedding": False, "static_position_embeddings": True,
         "scale_embedding": True, "activation_function": "swish", "bad_words_ids": [[5]],
         "decoder_start_token_id": 59513, "decoder_vocab_size": 50265,
+        "extra_pos_embeddings": 50265,
         "share_encoder_decoder_embeddings": True},
 }  # fmt: skip
 

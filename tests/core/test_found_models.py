@@ -2,13 +2,14 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
 from core import counts, found_models
-from core.found_models import look_into, named_paths
+from core.found_models import look_into, model_path, named_paths
 from core.trained import describe
-from tests.core.small_checkpoints import REFERENCE, speaking
+from tests.core.small_checkpoints import REFERENCE, edit_config, speaking
 
 GGUF = REFERENCE / "gguf-llama" / "model.gguf"
 
@@ -16,10 +17,12 @@ GGUF = REFERENCE / "gguf-llama" / "model.gguf"
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A home without any model, and no package that brings one."""
-    for name in ("HF_HOME", "HF_HUB_CACHE", "OLLAMA_MODELS"):
+    caches = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME")
+    for name in (*caches, "OLLAMA_MODELS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(found_models, "_PACKAGES", {})
+    monkeypatch.setattr(found_models, "_OLLAMA_SERVICE", tmp_path / "service")
     return tmp_path
 
 
@@ -29,7 +32,7 @@ def snapshot(hub, folder, name, commit="0123abcd"):
     blobs, links = root / "blobs", root / "snapshots" / commit
     blobs.mkdir(parents=True, exist_ok=True)
     links.mkdir(parents=True)
-    for file in (REFERENCE / name).iterdir():
+    for file in Path(speaking(name, root / commit)).iterdir():
         shutil.copy(file, blobs / f"{commit}-{file.name}")
         (links / file.name).symlink_to(f"../../blobs/{commit}-{file.name}")
     return links
@@ -61,8 +64,11 @@ def test_snapshot_is_that_of_the_main_branch(home, monkeypatch):
     assert named_paths()["gpt2"].name == "aaaa"
 
 
-def test_ollama(home):
-    root = home / ".ollama" / "models"
+@pytest.mark.parametrize("place", [".ollama/models", "service", "named"])
+def test_ollama(place, home, monkeypatch):
+    root = home / place
+    if place == "named":
+        monkeypatch.setenv("OLLAMA_MODELS", str(root))
     folder = root / "manifests" / "registry.ollama.ai" / "library" / "small"
     folder.mkdir(parents=True)
     (root / "blobs").mkdir()
@@ -100,18 +106,117 @@ def test_a_package_is_looked_up_and_not_imported(home, monkeypatch):
 
 
 def test_what_cannot_be_shown_says_why(home, tmp_path):
-    broken = tmp_path / "broken.gguf"
+    broken = home / "broken.gguf"
     broken.write_bytes(b"GGUF")
     assert look_into("broken", broken).fault
 
 
-def test_an_encoder_decoder_has_two_shapes():
-    found = look_into("bart", REFERENCE / "bart-plain")
+def test_an_encoder_decoder_has_two_shapes(tmp_path):
+    found = look_into("bart", Path(speaking("bart-plain", tmp_path)))
     assert (found.family, found.layers, found.heads, found.fault) == ("BART", 3, 3, "")
     assert (found.writes.layers, found.writes.heads) == (2, 4)
     assert counts.shapes(found, found.writes) == (
         "encoder 3 layers × 3 heads, decoder 2 layers × 4 heads"
     )
+
+
+def unknown_family(folder):
+    edit_config(folder, model_type="mamba")
+
+
+def without_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+
+
+def with_a_pickle(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def as_a_pointer(folder):
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1")
+
+
+def cut_off(folder):
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def of_another_model(folder):
+    edit_config(folder, hidden_size=48, intermediate_size=96)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (unknown_family, "config.json: model_type 'mamba' is not supported"),
+        (without_tokenizer, "has no tokenizer.json"),
+        (with_a_pickle, "has its weights as a pickle (pytorch_model.bin), which could run code"),
+        (as_a_pointer, "model.safetensors is a Git LFS pointer, not the file itself"),
+        (cut_off, "model.safetensors is cut off inside tensor"),
+        (of_another_model, "config.json asks for [37, 48]"),
+    ],
+)
+def test_reason_is_short_and_says_what_is_wrong_with_a_folder(spoil, reason, home):
+    links = snapshot(home / ".cache" / "huggingface" / "hub", "models--some--bert", "bert-legacy")
+    for link in list(links.iterdir()):  # files, which can be spoiled
+        target = link.resolve()
+        link.unlink()
+        shutil.copy(target, link)
+    spoil(links)
+    assert named_paths() == {"some/bert": links}
+    found = look_into("some/bert", links)
+    assert reason in found.fault
+    assert str(home) not in found.fault
+    assert found.size > 0
+    assert (found.family, found.layers, found.heads) == ("", 0, 0)
+
+
+def test_reason_of_a_file(home):
+    content = GGUF.read_bytes()
+    file = home / "a.gguf"
+    for spoiled, reason in (
+        (b"GGUF", "is cut off or its header lies"),
+        (content[:-1], "is cut off inside tensor"),
+        (b"<html>", "is a web page, not the file itself"),
+        (content.replace(b"\5\0\0\0\0\0\0\0llama", b"\5\0\0\0\0\0\0\0mamba", 1), "architecture"),
+    ):
+        file.write_bytes(spoiled)
+        found = look_into("a", file)
+        assert reason in found.fault
+        assert str(home) not in found.fault
+        assert found.size == len(spoiled)
+
+
+def test_a_tokenizer_alone_is_no_model(home):
+    links = snapshot(home / ".cache" / "huggingface" / "hub", "models--some--bert", "bert-legacy")
+    (links / "model.safetensors").unlink()
+    assert named_paths() == {}
+
+
+def test_a_name_of_two_places_is_said(home):
+    hub = home / ".cache" / "huggingface" / "hub" / "models--some--small"
+    folder = hub / "snapshots" / "0123abcd"
+    folder.mkdir(parents=True)
+    shutil.copy(GGUF, folder / "small.gguf")
+    studio = home / ".lmstudio" / "models" / "some" / "small"
+    studio.mkdir(parents=True)
+    shutil.copy(GGUF, studio / "small.gguf")
+    told = []
+    assert model_path("some/small/small.gguf", told.append) == studio / "small.gguf"
+    assert told == [
+        "some/small/small.gguf is the name of 2 models here; the one at"
+        f" {studio / 'small.gguf'} is opened"
+    ]
+
+
+def test_a_file_of_a_found_name_is_opened_by_it(home):
+    folder = home / ".lmstudio" / "models" / "some" / "small"
+    folder.mkdir(parents=True)
+    shutil.copy(GGUF, folder / "small.gguf")
+    told = []
+    assert model_path("some/small/small.gguf", told.append) == folder / "small.gguf"
+    assert model_path(str(GGUF), told.append) == GGUF
+    assert told == []
 
 
 def test_a_blob_without_a_suffix_is_opened(tmp_path):

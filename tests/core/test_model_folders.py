@@ -11,7 +11,9 @@ import pytest
 from core.checkpoints import budget, weights
 from core.checkpoints.model import open_model
 from core.errors import AttnError, BudgetError, ModelError, SettingError, TokenizerError
+from core.progress import Cancelled, watched
 from tests.core.small_checkpoints import (
+    REFERENCE,
     copied,
     edit_config,
     edit_tensors,
@@ -66,7 +68,8 @@ def test_pickle_is_refused_with_the_way_to_convert(bert, name):
 @pytest.mark.parametrize(
     ("content", "what"),
     [("", "no JSON"), ("{", "no JSON"), ("[1]", "no JSON object"), ("\ufeff{}", "model_type"),
-     ("version https://git-lfs.github.com/spec/v1", "no JSON"), ("[" * 100000, "no JSON")],
+     ("version https://git-lfs.github.com/spec/v1", "is a Git LFS pointer"),
+     ("[" * 100000, "no JSON")],
 )  # fmt: skip
 def test_config_that_is_none(bert, content, what):
     """X11: cut off, something else; a byte order mark is read over."""
@@ -399,6 +402,25 @@ def test_budget_counts_what_a_run_keeps(tmp_path):
         arrays = [block.q, *block.own_kv, block.attn_out, block.resid_post]
         kept += sum(array.nbytes for array in arrays)
     assert 0.9 < budget.run_bytes(model.facts, len(ids), 0) / kept < 1.1
+
+
+def test_weights_that_a_cancelled_run_has_not_made_are_counted():
+    def after(steps):
+        def watch(what, done, total):
+            if done == steps:
+                raise Cancelled
+
+        return watch
+
+    model = open_model(REFERENCE / "gguf-llama" / "model.gguf")
+    unmade = []
+    for layers in (0, 1, 2):
+        with suppress(Cancelled), watched(after(layers)):
+            model.run(IDS)
+        (held,) = model._weights.values()
+        unmade.append(held.unmade_bytes)
+    assert unmade[0] > unmade[1] > 0
+    assert unmade[2] == 0
 
 
 @pytest.mark.parametrize("keep", [0, 2**40])

@@ -66,7 +66,7 @@ def test_same_numbers_with_and_without_threads(three, monkeypatch):
     model = open_model(REFERENCE / "llama-shards")
     shared = model.run([5, 17, 3, 29, 11]).last
     monkeypatch.setattr(parallel, "threads", lambda: 1)
-    alone = model.run([5, 17, 3, 29, 11]).last
+    alone = open_model(REFERENCE / "llama-shards").run([5, 17, 3, 29, 11]).last
     np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)
 
 

@@ -255,3 +255,56 @@ def test_vocabulary_of_another_model_is_refused(marian):
     (marian / "vocab.json").write_text(json.dumps(ids))
     with pytest.raises(ModelError, match="token more has the id 4,000"):
         open_model(marian)
+
+
+# Settings that the files on the hub have besides.
+OLD_BART = {
+    "add_bias_logits": False, "add_final_layer_norm": False, "classif_dropout": 0.0,
+    "extra_pos_embeddings": 2, "force_bos_token_to_be_generated": False, "normalize_before": False,
+    "do_blenderbot_90_layernorm": False, "gradient_checkpointing": False, "num_beams": 4,
+    "normalize_embedding": True, "static_position_embeddings": False, "output_past": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("bart-head", OLD_BART),
+        ("mbart-head", OLD_BART | {"add_final_layer_norm": True, "normalize_before": True}),
+        (
+            "marian-head",
+            OLD_BART
+            | {"extra_pos_embeddings": 37, "static_position_embeddings": True, "_num_labels": 3}
+            | {
+                "normalize_embedding": False,
+                "bad_words_ids": [[36]],
+                "activation_function": "swish",
+            },
+        ),
+        (
+            "t5-relu",
+            {"n_positions": 512, "output_past": True, "initializer_factor": 1.0}
+            | {"task_specific_params": {"translation_en_to_de": {"prefix": "translate: "}}},
+        ),
+        ("t5-gated", {"dense_act_fn": "gelu_new", "is_gated_act": True, "classifier_dropout": 0.0}),
+        ("mt5-gated", {"output_past": True, "tokenizer_class": "T5Tokenizer", "use_cache": True}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_settings_of_old_files_change_nothing(name, settings, tmp_path):
+    from tests.core.test_checkpoints import expected_of
+
+    folder = copied(name, tmp_path)
+    edit_config(folder, **settings)
+    expected = expected_of(name)
+    pads = frozenset(expected["pads"].tolist())
+    run = open_model(folder).run(expected["ids"].tolist(), pads, expected["target"].tolist())
+    cross = np.stack([block.cross.pattern[:] for block in run.decoder.blocks])
+    np.testing.assert_allclose(cross, expected["cross_attentions"], atol=1e-4)
+
+
+def test_other_positions_of_bart_are_refused(tmp_path):
+    folder = copied("bart-head", tmp_path)
+    edit_config(folder, extra_pos_embeddings=3)
+    with pytest.raises(ModelError, match="extra_pos_embeddings 3 is not supported"):
+        open_model(folder)

@@ -298,7 +298,9 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
     def action_leave(self) -> None:
         """Do what was announced: cancel what takes long. Else leave the sentence."""
         in_sentence = isinstance(self.focused, Sentence)
-        if not ((self._announced or not in_sentence) and self.cancel()):
+        if (self._announced or not in_sentence) and self.cancel():
+            self.stop_learning()
+        else:
             self.action_focus_pane()
 
     def action_again(self) -> None:

@@ -93,7 +93,7 @@ class TracingScreen(Screen[None]):
         self.state.asked = request
         state, other = self.state, self.state.view.compare
         if len(request.text) + len(request.target or "") > QUICK_CHARACTERS:
-            self._run(Job(request, lambda: state.answer(*state.prepare(request), other)))
+            self._run_in_thread(Job(request, lambda: state.answer(*state.prepare(request), other)))
             return
         prepared = attempt(lambda: state.prepare(request))
         if isinstance(prepared, AttnError):
@@ -101,7 +101,7 @@ class TracingScreen(Screen[None]):
         elif state.is_quick(*prepared) and learns_quickly(request, state.view.request):
             self._take(request, attempt(lambda: state.answer(*prepared, other)))
         else:
-            self._run(Job(request, lambda: state.answer(*prepared, other)))
+            self._run_in_thread(Job(request, lambda: state.answer(*prepared, other)))
 
     def again(self) -> None:
         """Ask once more for what was asked last, where it was cancelled or refused."""
@@ -129,7 +129,7 @@ class TracingScreen(Screen[None]):
         if self._job is not None:
             self._job.wanted = False
 
-    def _run(self, job: Job) -> None:
+    def _run_in_thread(self, job: Job) -> None:
         """Run in a thread, or wait for the one that runs: it ends at its next step, and two at once
         would need the memory of two traces.
         """
@@ -167,7 +167,7 @@ class TracingScreen(Screen[None]):
             return
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            self._run(waiting)
+            self._run_in_thread(waiting)
         elif job.wanted and result is not None:
             self._take(job.request, result)
 

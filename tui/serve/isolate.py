@@ -11,6 +11,7 @@ KEPT_OF_HOST = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "TZ")
 # What a demo may see of its environment.
 KEPT = (
     *("COLORTERM", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "NO_COLOR", "PATH", "TERM"),
+    "HF_HUB_OFFLINE",
     *KEPT_OF_HOST,
 )
 
@@ -26,6 +27,7 @@ def isolate(words: list[str]) -> None:
     before = dict(os.environ)
     for name in before.keys() - set(KEPT):
         del os.environ[name]
+    os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is downloaded for a guest
     if not sys.flags.isolated and any(name.startswith("PYTHON") for name in before):
         code = "from tui.cli import main; main()"
         os.execv(sys.executable, [sys.executable, "-I", "-c", code, *words])  # noqa: S606

@@ -1,0 +1,149 @@
+"""A trace as a ``.npz`` file: every array under its name, written one after the other.
+
+The whole never lies in memory twice: an array is asked for when its turn comes, and logits are made
+a block of rows at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from core.learning_types import History
+from core.types import Array, Attention, CheckpointModel, Side, Tokens, Trace
+from tui.printing.table import Part
+
+BLOCK_BYTES = 2**26  # of logits that are made at a time
+# The arrays of a layer in the order of computation.
+ARRAYS = (
+    *("resid_pre", "source", "q", "k", "v", "dot", "attn_scores", "mask", "pattern", "z"),
+    *("attn_out", "resid_post"),
+)
+WEIGHTS = ("w_q", "w_k", "w_v", "w_o")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One array of the file: its name, what it is, and its rows in order once they are asked for.
+
+    `rows` gives arrays that make up the whole, one after the other along the first axis.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    rows: Callable[[], Iterable[Any]]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its numbers."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def entries(trace: Trace, part: Part) -> Iterator[Entry]:
+    """Every array of a trace; with `part` those of one layer, head or attention, and no logits."""
+    yield from _of_texts(trace)
+    if part.head is not None:
+        yield _ready("heads", np.array([part.head]))
+    for attention, layer in part.layers(trace):
+        yield from _of_layer(trace, attention, layer, part)
+    if trace.history is not None:
+        yield from _of_learning(trace.history)
+    if (part.layer, part.head, part.attention) == (None, None, None):
+        yield from _logits(trace)
+
+
+def write_npz(made: Iterable[Entry], file: BinaryIO) -> None:
+    """Write arrays as ``numpy.savez`` does, to a file or a pipe; the same arrays give the same
+    bytes.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for entry in made:
+            # A date of its own would make each file another; NumPy leaves it out too.
+            name = zipfile.ZipInfo(f"{entry.name}.npy")
+            with archive.open(name, "w", force_zip64=True) as member:
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(entry.dtype),
+                    "fortran_order": False,
+                    "shape": entry.shape,
+                }
+                np.lib.format.write_array_header_1_0(member, header)
+                for rows in entry.rows():
+                    flat = np.ascontiguousarray(rows, entry.dtype).reshape(-1)
+                    member.write(flat.view(np.uint8).data)
+
+
+def _of_texts(trace: Trace) -> Iterator[Entry]:
+    yield from _of_text("", trace.encoder.queries)
+    if trace.decoder is not None:
+        yield from _of_text("target_", trace.decoder.queries)
+
+
+def _of_text(which: str, side: Side) -> Iterator[Entry]:
+    yield _ready(f"{which}tokens", _pieces(side.tokens))
+    yield _ready(f"{which}token_ids", np.array([token.id for token in side.tokens], np.int64))
+    yield _ready(f"{which}embed", side.embed)
+    yield _ready(f"{which}pos_embed", side.pos_embed)
+
+
+def _pieces(tokens: Tokens) -> Any:
+    """The vocabulary's own spelling, for labels."""
+    return np.array([token.piece for token in tokens])
+
+
+def _of_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Iterator[Entry]:
+    start = f"{'layers' if trace.decoder is None else attention.name}.{layer}"
+    arrays = attention.layers[layer]
+    for name in ARRAYS:
+        array = attention.masks[layer] if name == "mask" else getattr(arrays, name)
+        if array is not None:
+            yield _some_heads(f"{start}.{name}", array, part.head)
+    if arrays.weights is not None:
+        for name in WEIGHTS:
+            yield _ready(f"{start}.{name}", getattr(arrays.weights, name))
+
+
+def _some_heads(name: str, array: Any, head: int | None) -> Entry:
+    """An array of a layer, head by head where it has heads: one may be made as it is read."""
+    if len(array.shape) < 3:
+        return _ready(name, array)
+    heads = range(array.shape[0]) if head is None else [head]
+    shape = (len(heads), *array.shape[1:])
+    return Entry(name, shape, array.dtype, lambda: (array[each] for each in heads))
+
+
+def _of_learning(history: History) -> Iterator[Entry]:
+    yield _ready("learning.queries", np.array(history.queries))
+    yield _ready("learning.wished", history.wished)
+    yield _ready("learning.losses", np.array(history.losses))
+
+
+def _logits(trace: Trace) -> Iterator[Entry]:
+    """What a real model's language head says behind every token, where it has one."""
+    described, run = trace.request.model, trace.run
+    if run is None or not isinstance(described, CheckpointModel):
+        return
+
+    from core.trained import opened
+
+    model = opened(described.path)
+    read = run.encoder if model.decoder is None else run.decoder
+    if read is None or not model.words:  # without a target there is nothing that a decoder says
+        return
+    final, words = read.final, model.words
+    step = max(1, BLOCK_BYTES // (4 * words))
+
+    def rows() -> Iterator[Array]:
+        for begin in range(0, len(final), step):
+            yield model.logits_of(final[begin : begin + step])
+
+    yield Entry("logits", (len(final), words), final.dtype, rows)
+
+
+def _ready(name: str, array: Any) -> Entry:
+    return Entry(name, array.shape, array.dtype, lambda: (array,))
