@@ -50,7 +50,10 @@ def machine() -> str:
     names = ["numpy", "textual", *filter(find_spec, peers.PEERS)]
     packages = ", ".join(f"{name} {version(name)}" for name in names)
     cores = len(os.sched_getaffinity(0))
-    return f"{date.today()} · Python {platform.python_version()}, {packages} · {cores} cores"
+    busy = f"{os.getloadavg()[0]:.1f} processes busy"
+    return (
+        f"{date.today()} · Python {platform.python_version()}, {packages} · {cores} cores, {busy}"
+    )
 
 
 def _progress(name: str) -> None:

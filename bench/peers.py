@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -164,21 +164,29 @@ def forward(threads: int, runs: int) -> Iterator[Row]:
 def keystroke(count: int, keys: int) -> Iterator[Row]:
     """A letter that changes the last of so many tokens, until its new weights are on the screen."""
     text, letters = changing_letters(count)
-    last = str(count - 1)
-    times = []
+    letters = letters[:keys]
+    last, word = str(count - 1), text.split()[-1]
+    wall, cpu = [], 0.0
     with Terminal(ours("--model", SMOLLM2, "--query", last, "--key", last, text)) as terminal:
         terminal.wait_until(shows_weights)
         terminal.type("e")
-        word = text.split()[-1]
-        for letter in letters[:keys]:
-            drawn = terminal.type(letter, ready=lambda screen, w=word + letter: f"“{w}”" in screen)
+        for letter in letters:
+            before = cpu_seconds(terminal.pid)
+            drawn = terminal.type(letter, ready=titled(word + letter))
+            cpu += cpu_seconds(terminal.pid) - before
             check_weights(drawn.before, drawn.after, word + letter)
-            times.append(drawn.seconds)
-            terminal.type(_BACKSPACE, ready=lambda screen: f"“{word}”" in screen)
+            wall.append(drawn.seconds)
+            terminal.type(_BACKSPACE, ready=titled(word))
     with Passes("ours", SMOLLM2, len(os.sched_getaffinity(0))) as passes:
-        whole = [wall for wall, _cpu in passes.times(count, 12)]
-    name = f"{SMOLLM2}: keystroke to weights, {count} tokens; next to a whole forward pass"
-    yield Row(name, "ms", times, whole, goal=1 / 4)
+        whole = passes.times(count, 12)
+    name = f"{SMOLLM2}, {count} tokens: keystroke to weights, next to a whole pass of ours"
+    yield Row(name, "ms", wall, [wall for wall, _cpu in whole], goal=1 / 4)
+    yield Row(f"{name}, processor time", "ms", [cpu / len(letters)], [cpu for _wall, cpu in whole])
+
+
+def titled(word: str) -> Callable[[str], bool]:
+    """Whether the weights on the screen are a word's."""
+    return lambda screen: f"What “{word}”" in screen
 
 
 def changing_letters(count: int) -> tuple[str, str]:

@@ -157,6 +157,18 @@ class _Walk:
     def string(self) -> str:
         return self.take(self.number("Q")).decode("utf-8", errors="replace")
 
+    def strings(self, count: int) -> list[str]:
+        """As `string`, for vocabularies: a call for each of 100,000 takes a quarter of a second."""
+        found, at = [], self.at
+        for _index in range(count):
+            start = at + 8
+            at = start + int.from_bytes(self.bytes[at:start], "little")
+            if at > len(self.bytes):
+                raise self.damaged(_("is cut off or its header lies"))
+            found.append(self.bytes[start:at].decode("utf-8", errors="replace"))
+        self.at = at
+        return found
+
     def count(self, least: int) -> int:
         """A number of things of at least so many bytes each, all of which must be in the file."""
         count: int = self.number("Q")
@@ -178,7 +190,7 @@ class _Walk:
         if inner == _ARRAY or inner not in _NUMBERS:
             raise self.damaged(_("has metadata of an unknown type"))
         if inner == _STRING:
-            return [self.string() for _index in range(self.count(8))]
+            return self.strings(self.count(8))
         code = _NUMBERS[inner]
         count = self.count(struct.calcsize("<" + code))
         return list(
