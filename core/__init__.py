@@ -21,6 +21,7 @@ _HOMES = {
     "Mask": "core.types",
     "Model": "core.checkpoints.model",
     "ModelSpec": "core.types",
+    "Reading": "core.reading",
     "Request": "core.types",
     "Switches": "core.types",
     "Token": "core.types",
@@ -30,6 +31,7 @@ _HOMES = {
     "label": "core.text",
     "model_path": "core.found_models",
     "open_model": "core.checkpoints.model",
+    "read_layer": "core.reading",
     "run": "core.runner",
 }
 

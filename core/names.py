@@ -25,6 +25,10 @@ STAGES = (
     N_("z"),
     N_("output"),
 )
+# Columns that a reading drops: special tokens, or the first key, a common sink.
+DROPS = ("specials", "first")
+# What the full colour of the matrix stands for; ``log`` goes down in powers of ten.
+SCALES = ("matrix", "row", "log")
 # Of learning: at this rate the loss of a row of a short sentence falls in every step.
 DEFAULT_RATE = 0.02
 MAX_STEPS = 2000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.checkpoint_model import CheckpointModel
-from core.errors import ModelError, SettingError
+from core.errors import SettingError
 from core.language import _
 from core.transformer_types import Float32
 from core.types import AnyModel, Array, Side, Token, Trace
@@ -171,11 +171,6 @@ def predictions(trace: Trace, positions: Sequence[int]) -> Iterator[Prediction]:
     for start in range(0, len(positions), step):
         part = positions[start : start + step]
         for position, row in zip(part, head.logits_of(final, part), strict=True):
-            if not np.isfinite(row).all():
-                raise ModelError(
-                    _("the numbers of the language head are not finite"),
-                    _("the file is damaged; download it again"),
-                )
             yield _prediction(trace, position, row, head.writing.token)
 
 

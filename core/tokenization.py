@@ -241,6 +241,11 @@ def _splitter(pattern: str) -> pre_tokenizers.Split:
     return pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
 
 
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text are, as ``mixed`` cuts them."""
+    return [span for _piece, span in _splitter(PATTERNS["mixed"]).pre_tokenize_str(text)]
+
+
 def _clean(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace what UTF-8 cannot carry; the count of code points stays."""
     if not text.strip():

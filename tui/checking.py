@@ -45,6 +45,7 @@ def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set
     for name in sorted(pictured if form != "svg" else ()):
         said = _("--{name} is for pictures: add --format svg, or leave it out")
         raise click.UsageError(said.format(name=name))
+    check_reading(derive, options)
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -101,6 +102,23 @@ def check_predicts(view: View) -> None:
     refused = no_predictions(view.request.model)
     if refused is not None:
         raise refused
+
+
+def check_reading(derive: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError where patterns can only be printed as they were computed."""
+    names = [name for name in ("merge", "drop", "cap") if options[name]]
+    if not names:
+        return
+    option = "words" if names[0] == "merge" else names[0]
+    for found, reason in (
+        (derive, _("--derive works out what was computed")),
+        (options["compare"] is not None, _("--compare is about what was computed")),
+        (options["normalizer"] == "none", _("without a normalizer weights do not sum to 1")),
+    ):
+        if found:
+            raise click.UsageError(
+                _("{reason}: leave out --{option}").format(reason=reason, option=option)
+            )
 
 
 def check_attention(options: dict[str, Any], request: Request) -> None:
@@ -172,6 +190,10 @@ def check(view: View) -> tuple[Tokens, Tokens | None]:
             _("pane {pane} has nothing to show").format(pane=view.pane),
             _instead(view),
         )
+    if view.reading is not None:
+        from core.reading import checked
+
+        checked(view.reading, len(tokens))
     check_blocked(request.switches.mask, len(tokens))
     check_masked(request.switches.masked, tokens)
     check_wishes(request, tokens)

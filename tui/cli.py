@@ -39,6 +39,7 @@ from tui.options import (
     pictured,
     places,
     precision,
+    reading,
     shared,
     switches,
 )
@@ -159,6 +160,7 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
 @number("--component", N_("The component that --derive works out term by term."))
 @of_a_lesson
 @compare
+@reading
 @precision
 @pictured
 @shared
@@ -196,7 +198,8 @@ def show(
     if derive:
         write_lines(derivation_lines(result, view, format), output)
         return
-    part = Part(options["layer"], options["head"], options["query"], options["attention"])
+    place = (options["layer"], options["head"], options["query"], options["attention"])
+    part = Part(*place, view.reading)
     if predictions:
         lines = predicted_lines(result, format, part, view.precision, width(output))
         write_lines(lines, output)

@@ -127,8 +127,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
         yield "--target", request.target, None
         yield "--mask-token", _listed(request.switches.masked), ""
         yield "--block", _listed(request.switches.mask.blocked), ""
-        for name in PLACES:
-            yield _option(name), getattr(view, name), getattr(plain, name)
+        yield from _places(view, plain)
         return
     yield "--tokenizer", request.tokenizer, usual.tokenizer
     yield "--as-saved", request.as_saved, usual.as_saved
@@ -146,8 +145,19 @@ def _seen(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     for name in ("positions", "scale", "temperature", "projections", "normalizer"):
         yield _option(name), getattr(switches, name), getattr(usual_switches, name)
     yield from _learning(view, plain)
+    yield from _places(view, plain)
+
+
+def _places(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
+    """The places, and how patterns are read, among `_fields`."""
     for name in PLACES:
         yield _option(name), getattr(view, name), getattr(plain, name)
+    reading = view.reading
+    if reading is not None:
+        parts = [*filter(None, [reading.drop]), *map(str, sorted(reading.keys))]
+        yield "--words", reading.words, False
+        yield "--drop", ",".join(parts), ""
+        yield "--cap", reading.cap, 0.0
 
 
 def _learning(view: View, plain: View) -> Iterator[tuple[str, object, object]]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.hiding import shown_again
 from core.learning_types import Learning
 from core.tokenization import open_tokenizer
 from core.types import CheckpointModel, Request, Tokens
+
+if TYPE_CHECKING:
+    from core.reading import Reading
 
 
 def cut_alike(one: Request, other: Request) -> bool:
@@ -41,6 +45,14 @@ def follow(before: Tokens, after: Tokens, index: int) -> int | None:
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     return len(new) - from_end if from_end <= end else None
+
+
+def followed_reading(reading: Reading | None, before: Tokens, after: Tokens) -> Reading | None:
+    """The reading with its columns where their tokens are now."""
+    if reading is None or not reading.keys:
+        return reading
+    places = (follow(before, after, index) for index in reading.keys)
+    return replace(reading, keys=frozenset(p for p in places if p is not None)).or_none()
 
 
 def moved_wishes(before: Request, after: Request) -> Learning | None:

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from core.language import N_
 from core.stacks import stack_of
 from core.types import CheckpointModel
-from tui.scene import heads_of, panes, translates
+from tui.scene import READ_PANES, heads_of, panes, translates
 
 if TYPE_CHECKING:
     from tui.scene import View
@@ -83,6 +83,11 @@ LOOK = (
     Key("Z", "Z", "cycle('zoom',-1)", N_("narrower matrix cells, more of the pattern")),
     Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
     Key("minus", "-", "step('precision',-1)", N_("fewer digits")),
+    Key("W", "W", "read('words')", N_("words: merge their pieces, or not")),
+    Key("f", "f", "read('drop')", N_("drop special tokens, the first key, none")),
+    Key("F", "F", "read('key')", N_("drop the selected key's column, or keep it")),
+    Key("L", "L", "read('cap')", N_("limit: cap them in place of dropping them")),
+    Key("C", "C", "cycle('colours',1)", N_("colours by matrix, by row, logarithmic")),
     Key("greater_than_sign", ">", "lesson(1)", N_("next step of a lesson")),
     Key("less_than_sign", "<", "lesson(-1)", N_("step of a lesson before")),
 )
@@ -172,6 +177,9 @@ _ALL = (
     Hint("7", N_("learn"), "7"),
     Hint("v", N_("vector"), "v"),
     Hint("z", N_("zoom"), "z"),
+    Hint("f", N_("drop"), "f"),
+    Hint("W", N_("words"), "W"),
+    Hint("C", N_("colours"), "C"),
     Hint("+-", N_("digits"), "plus"),
     Hint("x", N_("block"), "x"),
     Hint("u", N_("undo"), "u"),
@@ -300,6 +308,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
     hides = isinstance(model, CheckpointModel) and model.mask_token is not None
+    reads = (wide or view.pane in READ_PANES) and view.request.switches.normalizer != "none"
     return {
         "0": "predictions" in panes(view),
         "M": hides,
@@ -316,5 +325,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         "v": editable if in_numbers else wide or view.pane == "vectors",
         "delete": in_numbers and _typed_over(view),
         "z": wide or in_matrix,
+        "C": wide or view.pane == "matrix",
+        "f": reads,
+        "W": reads,
         "u": switched,
     }.get(key, True)

@@ -9,6 +9,7 @@ from rich.cells import cell_len, split_graphemes
 
 ELLIPSIS = "…"
 MASKED = "–"
+DROPPED = "×"
 ONLY_THIS, ONLY_OTHER = "-", "+"  # tokens of one of two texts, as in a list of changes
 # What stays together in a line: a word, a list of numbers, or one Chinese character, with the
 # marks around it.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import LANGUAGES, N_, _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES, STAGES
 from tui.choices import (
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
@@ -23,6 +23,7 @@ from tui.choices import (
     ZOOMS,
 )
 from tui.model_option import model_at
+from tui.reading_option import READING, reading_of
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help
 from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, size, whole, wish
@@ -36,7 +37,7 @@ FORMATS = ("table", "json", "csv", "npz", "svg", "markdown")
 # In the order of the copied command.
 PLACES = (
     *("layer", "head", "query", "key"),
-    *("pane", "vector", "zoom", "stage", "array", "dim", "component", "compare"),
+    *("pane", "vector", "zoom", "colours", "stage", "array", "dim", "component", "compare"),
     *("attention", "precision"),
 )
 
@@ -215,11 +216,18 @@ _PLACES = (
     choice(
         "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
     ),
+    choice(
+        "--colours",
+        N_("What colours of the matrix go by: its largest weight, each row's, or powers of ten."),
+        SCALES,
+        SCALES[0],
+    ),
     choice("--stage", N_("Last stage that the derivation shows."), STAGES, STAGES[-1]),
     choice("--array", N_("Numbers to look at."), tuple(EDITABLE), "attn_scores"),
     number("--dim", N_("Row of the matrices to look at, a dimension of what enters."), 0),
     number("--component", N_("Component of the vectors to work out term by term."), 0),
     compare,
+    *READING,
     attention(N_("Attention to look at; decoder and cross with --target only.")),
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
@@ -232,7 +240,10 @@ _PLACES = (
     ),
 )
 # Options of the view that ``show`` has too, for its tables.
-_SHOWN = ("layer", "head", "query", "key", "component", "compare", "attention", "precision")
+_SHOWN = (
+    *("layer", "head", "query", "key", "component", "compare", "attention", "precision"),
+    *("merge", "drop", "cap"),
+)
 _SIZE = option(
     "--size",
     type=size,
@@ -382,12 +393,20 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
     found = {name: options[name] for name in PLACES if options.get(name) is not None}
     if "zoom" in found:
         found["zoom"] = int(found["zoom"])
+    reading = reading_of(options)
+    if reading is not None:
+        found["reading"] = reading
     if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
         raise SettingError(
             _("precision {n} is out of range").format(n=found["precision"]),
             _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
         )
     return found
+
+
+def reading(command: Decorated) -> Decorated:
+    """Add the options of how patterns are read to a command."""
+    return _with(READING, command)
 
 
 def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> Learning | None:

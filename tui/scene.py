@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import AttnError
 from core.language import N_, _, counted
 from core.learning_types import Learning
-from core.names import ATTENTIONS, PANES, STAGES
+from core.names import ATTENTIONS, PANES, SCALES, STAGES
 from core.stacks import stack_of
 from core.types import (
     AnyModel,
@@ -30,11 +31,14 @@ from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
 if TYPE_CHECKING:
     from core.comparison import Comparison
     from core.predictions import Prediction
+    from core.reading import Read, Reading, Words
 
 # What is to be said of weights.
 RANDOM = N_("random weights: the mechanism, not meaning")
 GIVEN = N_("given matrices")
 TRAINED = N_("trained weights: attention is not explanation")
+# What shows patterns as they are read; all other panes are about the numbers themselves.
+READ_PANES = ("tokens", "weights", "matrix", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ class View:
         Another text, to be seen beside that of the request.
     attention : str
         The one of `ATTENTIONS` that the place is in; only with a target another than the first.
+    colours : str
+        The one of `SCALES` that the matrix is coloured by.
+    reading : Reading, optional
+        How patterns are read; None as they are.
     """
 
     request: Request = Request(EXAMPLE)
@@ -84,6 +92,8 @@ class View:
     component: int = 0
     compare: str | None = None
     attention: str = ATTENTIONS[0]
+    colours: str = SCALES[0]
+    reading: Reading | None = None
 
 
 def panes(view: View) -> tuple[str, ...]:
@@ -125,6 +135,13 @@ def column_of(view: View) -> int:
     return view.component % view.request.model.d_head
 
 
+class Shown(NamedTuple):
+    """Rows of a pattern, [query, key], and what was removed of each, [query], if they are read."""
+
+    weights: Array
+    removed: Array | None = None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Scene:
     """A view with its trace: all that a widget needs to draw.
@@ -139,6 +156,10 @@ class Scene:
         With the other text, or why there is none.
     prediction : Prediction or AttnError, optional
         At the query, once it is made.
+    read : Read, optional
+        The selected layer as it is read, for the panes that show it so.
+    read_before : Read, optional
+        The same of `before`, where that has rows that sum to 1.
     """
 
     view: View
@@ -146,6 +167,8 @@ class Scene:
     before: Trace | None = None
     compared: Comparison | AttnError | None = None
     prediction: Prediction | AttnError | None = None
+    read: Read | None = None
+    read_before: Read | None = None
 
     @property
     def attention(self) -> Attention:
@@ -156,24 +179,88 @@ class Scene:
     @property
     def queries(self) -> Tokens:
         """The tokens that attend: rows of the matrix."""
-        return self.attention.queries.tokens
+        return self.attention.queries.tokens if self.read is None else self.read.queries
 
     @property
     def keys(self) -> Tokens:
         """The tokens attended to: columns of the matrix."""
-        return self.attention.keys.tokens
+        return self.attention.keys.tokens if self.read is None else self.read.keys
+
+    @property
+    def query(self) -> int:
+        """Where the selected query is among `queries`."""
+        return _place(self.query_words, self.view.query)
+
+    @property
+    def key(self) -> int:
+        """Where the selected key is among `keys`."""
+        return _place(self.key_words, self.view.key)
 
     @property
     def query_token(self) -> Token:
-        return self.queries[self.view.query]
+        return self.queries[self.query]
 
     @property
     def key_token(self) -> Token:
-        return self.keys[self.view.key]
+        return self.keys[self.key]
 
     @property
     def mask(self) -> BoolArray:
-        return self.attention.masks[self.view.layer]
+        return self.attention.masks[self.view.layer] if self.read is None else self.read.mask
+
+    @property
+    def row(self) -> Array:
+        """[head, key], what the selected query attends to."""
+        if self.read is not None:
+            return self.read.row(self.query).weights
+        row: Array = self.layer.pattern[:, self.view.query]
+        return row
+
+    def rows(self, start: int, stop: int) -> Shown:
+        """Some rows of the selected head."""
+        if self.read is not None:
+            return Shown(*self.read.rows(self.view.head, start, stop))
+        return Shown(self.layer.pattern[self.view.head, start:stop])
+
+    def gone(self, row: Array) -> BoolArray | None:
+        """The keys of a row that are dropped, all where nothing is left; None where none can be."""
+        return None if self.read is None else self.read.gone(row)
+
+    @property
+    def plain(self) -> Scene:
+        """The same, as it was computed."""
+        return self if self.read is None else replace(self, read=None, read_before=None)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether columns are dropped or capped."""
+        return self.read is not None and self.read.reading.cuts
+
+    # The tokens of each word, where words are read.
+
+    @property
+    def query_words(self) -> Words | None:
+        return None if self.read is None else self.read.query_words
+
+    @property
+    def key_words(self) -> Words | None:
+        return None if self.read is None else self.read.key_words
+
+    def query_at(self, row: int) -> int:
+        """The token of a row: of a word its first."""
+        return row if self.query_words is None else self.query_words[row].start
+
+    def key_at(self, column: int) -> int:
+        """The token of a column: of a word its first."""
+        return column if self.key_words is None else self.key_words[column].start
+
+    def moved(self, name: str, by: int) -> int:
+        """The token that lies `by` rows from the query, or `by` columns from the key."""
+        words = self.query_words if name == "query" else self.key_words
+        if words is None:
+            return int(getattr(self.view, name)) + by
+        place = _place(words, getattr(self.view, name)) + by
+        return words[max(0, min(place, len(words) - 1))].start
 
     @property
     def layer(self) -> LayerTrace:
@@ -197,17 +284,27 @@ class Scene:
     def vector(self, name: str) -> Array:
         """One of `VECTORS` for the query: [d_model] for input and attn_out, else [d_head].
 
-        In cross-attention the query's token has no k and v; they are the key's.
+        In cross-attention the query's token has no k and v; they are the key's. Of a word it is
+        the average over its tokens.
         """
+        of_key = self.crosses and name in ("k", "v")
+        words = self.key_words if of_key else self.query_words
+        place: int | slice = self.view.key if of_key else self.view.query
+        if words is not None:
+            word = words[self.key if of_key else self.query]
+            place = slice(word.start, word.stop)
         if name == "input":
-            vector: Array = self.layer.resid_pre[self.view.query]
+            vector: Array = self.layer.resid_pre[place]
         elif name == "attn_out":
-            vector = self.layer.attn_out[self.view.query]
+            vector = self.layer.attn_out[place]
         else:
-            of_key = self.crosses and name in ("k", "v")
-            place = self.view.key if of_key else self.view.query
             vector = getattr(self.layer, name)[self.view.head, place]
-        return vector
+        return vector if words is None else vector.mean(axis=0)
+
+
+def _place(words: Words | None, token: int) -> int:
+    """Where a token is among words, or among tokens."""
+    return token if words is None else bisect_right(words, token, key=lambda w: w.start) - 1
 
 
 def model_name(model: AnyModel) -> str:

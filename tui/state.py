@@ -10,19 +10,20 @@ from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError
 from core.explain import original
 from core.language import _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES
 from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
 from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
-from tui.following import cut_alike, follow, followed, moved_wishes
+from tui.following import cut_alike, follow, followed, followed_reading, moved_wishes
 from tui.places import check_view, clamped, sides
 from tui.quick import QUICK_CHARACTERS, goes_on, is_quick
-from tui.scene import Scene, View, column_of, cursor, panes, stages
+from tui.scene import READ_PANES, Scene, View, column_of, cursor, panes, stages
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
     from core.predictions import Prediction
+    from core.reading import Read
 
 Result = TypeVar("Result")
 
@@ -55,6 +56,7 @@ class Explorer:
         # The last that were good, to follow the selection.
         self._tokens: Tokens | None = None
         self._target: Tokens | None = None
+        self._read: tuple[tuple[object, ...], list[Read]] | None = None
 
     @property
     def scene(self) -> Scene | None:
@@ -62,6 +64,23 @@ class Explorer:
             return None
         predicted = self._predicted.get(self.view.query)
         return Scene(self.view, self.trace, self.before, self.compared, predicted)
+
+    def as_read(self, scene: Scene) -> Scene:
+        """The scene with its layer as the view reads it; itself where that is as it is."""
+        view = scene.view
+        if view.reading is None or scene.signed:  # scores have no sum that could be 1 again
+            self._read = None  # which keeps a pattern alive
+            return scene
+        from core.reading import read_layer  # most sessions read patterns as they are
+
+        shown = [scene.attention]
+        if scene.before is not None and scene.before.request.switches.normalizer != "none":
+            shown.append(scene.before.attentions[view.attention])
+        key = (view.reading, view.layer, *shown)
+        if self._read is None or self._read[0] != key:
+            self._read = key, [read_layer(view.reading, each, view.layer) for each in shown]
+        read, before = (*self._read[1], None)[:2]
+        return replace(scene, read=read, read_before=before)
 
     # The way of a change: prepare (tokens), is it quick?, answer, accept or refuse.
 
@@ -143,6 +162,7 @@ class Explorer:
             found = follow(was, now, getattr(view, name))
             if found is not None:
                 places[name] = found
+        places["reading"] = followed_reading(view.reading, before, tokens)
         return replace(view, **places)
 
     def _remember(self, result: Trace) -> None:
@@ -210,7 +230,11 @@ class Explorer:
 
     def step(self, name: str, by: int) -> None:
         """Move layer, head, query, key, dim, component or precision by `by`, clamped."""
-        self.select(**{name: getattr(self.view, name) + by})
+        place = getattr(self.view, name) + by
+        scene = self.scene if self.view.reading is not None and name in ("query", "key") else None
+        if scene is not None and self.view.pane in READ_PANES:  # from word to word
+            place = self.as_read(scene).moved(name, by)
+        self.select(**{name: place})
 
     def move(self, down: int, across: int) -> None:
         """Move the cursor of the active pane."""
@@ -229,6 +253,7 @@ class Explorer:
             "array": tuple(EDITABLE),
             "stage": stages(self.view.request.model),
             "zoom": ZOOMS,
+            "colours": SCALES,
             "attention": ATTENTIONS if self._target else ATTENTIONS[:1],
         }[name]
         place = values.index(getattr(self.view, name)) + by

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import _
+from core.names import DROPS
 
 if TYPE_CHECKING:
     from core.learning_types import Wish
@@ -20,6 +21,7 @@ _SIZE = re.compile(r"([0-9]{1,4})x([0-9]{1,4})")
 SMALLEST, LARGEST = (60, 18), (400, 200)  # columns and lines of a picture
 _SHOWN = 40  # cells of a value that is quoted back
 NONE = "none"
+DROP_FORMS = "specials|first|I,J,…"
 MASK_FORMS = "none|causal|window:N|causal+window:N"
 
 
@@ -83,6 +85,20 @@ def keys(value: str) -> frozenset[int]:
             _("{value} is no list of key numbers such as 0,2").format(value=_short(value))
         )
     return frozenset(map(int, parts))
+
+
+def drops(value: str) -> tuple[str | None, frozenset[int]]:
+    """Read columns to drop: a word of `DROPS`, key numbers, or both, with commas between them."""
+    parts = [part.strip() for part in value.split(",")]
+    words = [part for part in parts if part in DROPS]
+    numbers = [part for part in parts if part not in DROPS]
+    if len(words) > 1 or not all(_WHOLE.fullmatch(part) for part in numbers):
+        raise click.BadParameter(
+            _("{value} names no columns: choose specials, first or key numbers such as 0,2").format(
+                value=_short(value)
+            )
+        )
+    return words[0] if words else None, frozenset(map(int, numbers))
 
 
 def wish(value: str) -> Wish | None:

@@ -24,7 +24,7 @@ def test_without_arguments_the_view_is_the_default_one():
 
 
 def test_every_place_of_a_view_has_an_option():
-    assert set(options.PLACES) | {"request"} == set(View.__dataclass_fields__)
+    assert set(options.PLACES) | {"request", "reading"} == set(View.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,10 @@ def test_whole_file_or_none(tmp_path):
     [
         (["--derive"], "--predictions and --derive print two things"),
         (["--compare", "t5"], "--predictions and --compare print two things"),
-        (["--format", "npz", "--output", "-"], "--predictions prints a table, json or csv, not npz"),
+        (
+            ["--format", "npz", "--output", "-"],
+            "--predictions prints a table, json or csv, not npz",
+        ),
         (["--head", "0"], "a prediction comes from all layers and heads: leave --head out"),
         (["--layer", "0", "--format", "csv"], "leave --layer out"),
         (["--format", "markdown"], "markdown is for derivations"),

@@ -15,9 +15,9 @@ def byte_level_tokenizer(add_prefix_space=False, trim_offsets=True):
     return made
 
 
-def bert_tokenizer(**normalizer):
+def bert_tokenizer(more=(), **normalizer):
     """Lower-casing WordPiece with [CLS] and [SEP] around the text."""
-    pieces = {piece: i for i, piece in enumerate(BERT_PIECES)}
+    pieces = {piece: i for i, piece in enumerate((*BERT_PIECES, *more))}
     made = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer(**normalizer)
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

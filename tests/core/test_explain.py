@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from core.explain import entropy_bits, nice_ceiling
+from core.explain import entropy_bits, nice_ceiling, shades
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,18 @@ def test_a_nice_ceiling_is_near_above(value):
 
 def test_the_nice_ceiling_of_nothing_is_one():
     assert nice_ceiling(0.0) == 1
+
+
+def test_shades_by_matrix_by_row_and_by_powers_of_ten():
+    values = np.array([[0.5, 0.05, 0.0], [0.004, 0.001, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(shades(values, 0.5, "matrix"), values * 2)
+    by_row = [[1, 0.1, 0], [1, 0.25, 0], [0, 0, 0]]
+    np.testing.assert_allclose(shades(values, 0.5, "row"), by_row)
+    log = shades(values, 0.5, "log")
+    np.testing.assert_allclose(log[0], [1, 2 / 3, 0])
+    np.testing.assert_allclose(log[1:, 0], [1 + np.log10(0.008) / 3, 0])
+    assert (shades(np.array([[1e-9, -0.5]]), 0.5, "log") == [[0, 1]]).all()
+
+
+def test_a_weight_that_rounding_left_above_1_has_no_entropy():
+    assert str(float(entropy_bits(np.array([1 + 1e-9, 0.0])))) == "0.0"

@@ -14,6 +14,7 @@ from core.language import set_language
 from core.learning_types import Learning, Wish
 from core.lessons import bundled_lessons
 from core.names import ATTENTIONS, NORMALIZERS, PANES
+from core.reading import Reading
 from core.trained import describe
 from core.types import Edit, Mask, Request
 from tests.cli.test_refusals import EXPLORE_ONLY, SHARED, SHOW_ONLY
@@ -126,6 +127,9 @@ def chinese(monkeypatch):
 
 TEXT, OTHER = "我想吃酸菜鱼", "我想喝可乐"
 CONTROL = "👩‍👩‍👧\u200b\t\x1b🇨🇳"
+FIRST = Reading(drop="first")
+WORDS = Reading(True, "first", frozenset({1, 2}), 0.1)
+DIGITS = {"text": "123 我想", "tokenizer": "chars", "query": 0}
 LEARNED = Learning((Wish(1, ((0, 0.5),)),), 0, 3)
 WINDOW = Mask(causal=True, window=1, blocked=frozenset({2}))
 TYPED = (Edit("attn_scores", (0, 0, 0, 0), 1.5), Edit("x", (0, 0), 0.5))
@@ -137,6 +141,12 @@ VIEWS = {
     "a matrix": {"pane": "numbers", "array": "w_q", "model": {"layers": 2}},
     "masked": {"pane": "tokens", "query": 2, "mask": WINDOW, "model": {"layers": 2}},
     "identity": {"pane": "weights", "switches": {"projections": "identity", "normalizer": "none"}},
+    "read": {"pane": "matrix", "mask": WINDOW, "query": 1, "colours": "row", "reading": FIRST},
+    **{
+        f"words {pane}": {**DIGITS, "pane": pane, "colours": "log", "reading": WORDS}
+        for pane in ("tokens", "weights", "matrix", "vectors", "derivation")
+    },
+    "scores read": {"reading": WORDS, "switches": {"normalizer": "none"}},
     "unseen": {"text": CONTROL, "tokenizer": "chars", "pane": "tokens", "query": 2},
     "refused": {"text": " "},
     "no target": {"target": "", "attention": "cross"},
@@ -182,6 +192,9 @@ async def test_every_view(name, size, chinese):
         ("learning", ["enter", *"9=1", "enter"]),
         ("identity", ["7", "right"]),
         ("long", ["6", "enter"]),
+        ("weights", ["L"]),
+        ("identity", ["W"]),
+        ("decoder weights", ["F"]),
     ],
     ids=str,
 )
@@ -255,6 +268,8 @@ def printed(capsys, *words):
     "words",
     [
         ["show", TEXT],
+        ["show", TEXT, "--words", "--drop", "first,1"],
+        ["show", TEXT, "--words", "--drop", "specials,1", "--cap", "0.1", "--query", "1"],
         ["show", TEXT, "--query", "1", "--mask", "causal", "--block", "2"],
         ["show", TEXT, "--compare", OTHER],
         ["show", TEXT, "--target", OTHER],

@@ -5,6 +5,7 @@ from textual.command import CommandPalette
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.message import Message
 
+from core.reading import Reading
 from core.types import Mask
 from tests.tui.helpers import (
     SENTENCE,
@@ -78,6 +79,10 @@ VIEW = {
         ("Z", {"zoom": 2}),
         ("plus equals_sign", {"precision": 4}),
         ("minus", {"precision": 2}),
+        ("C", {"colours": "row"}),
+        ("W", {"reading": Reading(words=True)}),
+        ("f", {"reading": Reading(drop="first")}),
+        ("F", {"reading": Reading(keys=frozenset({3}))}),
     )
     for key in keys.split()
 }
@@ -116,6 +121,7 @@ OTHERS = {
     *("greater_than_sign", "less_than_sign"),  # of a lesson
     *("a", "A"),  # of a target: test_target.py
     *("0", "M"),  # of real models: test_predictions.py
+    "L",  # of columns that are dropped: test_reading.py
 }
 
 

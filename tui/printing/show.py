@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from core.comparison import Comparison
+from core.reading import Reading, read_layer
 from core.text import is_unseen, label
 from core.types import (
     AnyModel,
@@ -33,6 +34,14 @@ from tui.printing.predictions import (
     predicted_csv,
     predicted_json,
     predicted_table,
+)
+from tui.printing.reading import (
+    MORE_COLUMNS,
+    WORD_COLUMNS,
+    csv_rows,
+    json_head,
+    json_rows,
+    row_of,
 )
 from tui.printing.table import Part, table_lines
 from tui.scene import Scene, View
@@ -98,7 +107,8 @@ def json_lines(
     predicted: Iterator[dict[str, Any]] | None = None,
 ) -> Iterator[str]:
     """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
-    head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in _json_head(trace))
+    facts = [*_json_head(trace), *([] if part.reading is None else json_head(part.reading, trace))]
+    head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in facts)
     yield f"{{{head},"
     yield '"tokens": ['
     yield from _joined(_json_token(token) for token in trace.tokens)
@@ -125,6 +135,9 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
     With a target the first column names the attention.
     """
     several = trace.decoder is not None
+    if part.reading is not None:
+        yield from _csv_as_read(trace, part, part.reading)
+        return
     yield f"attention,{COLUMNS}" if several else COLUMNS
     for attention, layer in part.layers(trace):
         asking, answering = (
@@ -137,6 +150,30 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
                 start = f"{place},{head},{asking[query]}"
                 allowed = attention.masks[layer][query]
                 yield _csv_row(attention.layers[layer], head, query, allowed, start, answering)
+
+
+def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
+    """The cells with two columns more, or the cells of words."""
+    several = trace.decoder is not None
+    columns = WORD_COLUMNS if reading.words else f"{COLUMNS},{MORE_COLUMNS}"
+    yield f"attention,{columns}" if several else columns
+    for attention, layer in part.layers(trace):
+        read, place = read_layer(reading, attention, layer), f"{layer}"
+        asking, answering = (
+            [f"{index},{_csv_cell(label(token))}" for index, token in enumerate(side)]
+            for side in (read.queries, read.keys)
+        )
+        queries = range(len(asking)) if part.query is None else (row_of(read, part.query),)
+        for head in part.heads(trace, attention.name):
+            for query in queries:
+                start = f"{attention.name},{place}" if several else place
+                start = f"{start},{head},{asking[query]}"
+                cells = [f"{start},{key}" for key in answering]
+                if not reading.words:
+                    allowed = attention.masks[layer][query]
+                    arrays = attention.layers[layer]
+                    cells = _csv_row(arrays, head, query, allowed, start, answering).split("\n")
+                yield csv_rows(read, head, query, cells)
 
 
 def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
@@ -257,6 +294,10 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
     name = "" if trace.decoder is None else f'"attention": "{attention.name}", '
     if len(set(attention.rules)) > 1:
         name += f'"mask": "{attention.rules[layer].name}", '
+    read = None
+    if part.reading is not None:
+        read = read_layer(part.reading, attention, layer)
+        name += f'"columns": {_json(read.columns)}, '
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
@@ -267,7 +308,9 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
             yield f'"{name}": ['
             mask = attention.masks[layer] if name == "attn_scores" else None
             yield from _json_rows(getattr(arrays, name)[head], mask)
-            yield "]," if name != "z" else "]"
+            yield "]," if name != "z" or part.reading is not None else "]"
+        if read is not None:
+            yield from json_rows(read, head)
         yield "}," if head != heads[-1] else "}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.cells import cell_len
@@ -15,7 +16,7 @@ from core.names import ATTENTIONS
 from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, Tokens, Trace
-from tui.labels import MASKED, clip, pad, signed, weight, weight_cells
+from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
 from tui.scene import (
     caveat,
     honest,
@@ -26,6 +27,9 @@ from tui.scene import (
     shape_words,
 )
 
+if TYPE_CHECKING:
+    from core.reading import Reading
+
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
 NOTHING = N_("masked")
@@ -33,12 +37,13 @@ NOTHING = N_("masked")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What to print of a trace; None is all."""
+    """What to print of a trace, None is all; and how patterns are read, None as they are."""
 
     layer: int | None = None
     head: int | None = None
     query: int | None = None
     attention: str | None = None
+    reading: Reading | None = None
 
     def layers(self, trace: Trace) -> list[tuple[Attention, int]]:
         """Attention and layer in the order of computation: those of the decoder in turn."""
@@ -79,6 +84,10 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
         Lines without their line breaks.
     """
     yield from facts(trace)
+    if part.reading is not None:
+        from tui.printing.reading import fact
+
+        yield fact(part.reading)
     for attention, layer in part.layers(trace):
         keys, queries = (token_names(side.tokens) for side in (attention.keys, attention.queries))
         if part.query is not None:
@@ -86,6 +95,12 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
             yield from _query_table(trace, attention, keys, query, layer, part, precision, width)
             continue
         names = Names(keys.columns, queries.rows)
+        read = None
+        if part.reading is not None:
+            from core.reading import read_layer
+            from tui.printing.reading import matrix_lines
+
+            read = read_layer(part.reading, attention, layer)
         for head in part.heads(trace, attention.name):
             yield ""
             said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
@@ -93,6 +108,9 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
                 said = _("layer {layer} · head {head} · pattern (target ↓, source →)")
             said = _which(trace, attention) + said.format(layer=layer, head=head)
             yield said + _where_masks_differ(attention, layer)
+            if read is not None:
+                yield from matrix_lines(read, head, precision, width)
+                continue
             rows = PatternRows(
                 attention.layers[layer].pattern[head],
                 attention.masks[layer],
@@ -118,7 +136,7 @@ class PatternRows:
     """Rows of weights, formatted a row at a time: 2,048 tokens have four million cells a head."""
 
     def __init__(
-        self, pattern: Array, mask: BoolArray, names: Sequence[str], precision: int
+        self, pattern: Array | None, mask: BoolArray, names: Sequence[str], precision: int
     ) -> None:
         self._pattern = pattern
         self._mask = mask
@@ -132,19 +150,33 @@ class PatternRows:
             [f"{GAP}%{cells}.{precision}f" for cells in self.widths],
             [GAP + tiny.rjust(cells) for cells in self.widths],
             [GAP + MASKED.rjust(cells) for cells in self.widths],
+            [GAP + DROPPED.rjust(cells) for cells in self.widths],
         )
         self._kinds = np.array(kinds, dtype=object)
         self._index = np.arange(len(names))
         self._masked = _(NOTHING)
+
+    def row(self, query: int) -> Array:
+        """The weights of one row."""
+        assert self._pattern is not None  # noqa: S101 - or a subclass has others
+        row: Array = self._pattern[query]
+        return row
+
+    def gone(self, row: Array) -> BoolArray | None:
+        """Which cells of a row are dropped, if any can be."""
+        return None
 
     def line(self, query: int, columns: slice) -> str:
         """The cells of some columns of one row, each with the gap before it."""
         if self._nothing[query]:
             room = max(self.widths[columns][0], cell_len(self._masked))
             return GAP + pad(self._masked, room, ">")
-        weights = self._pattern[query, columns]
+        row = self.row(query)
+        weights, gone = row[columns], self.gone(row)
         tiny = (weights > 0) & (weights < self._plain)
         kind = np.where(self._mask[query, columns], tiny.astype(np.intp), 2)
+        if gone is not None:
+            kind[gone[columns] & self._mask[query, columns]] = 3
         cells = self._kinds[kind, self._index[columns]]
         return "".join(cells.tolist()) % tuple(weights[kind == 0].tolist())
 
@@ -288,15 +320,24 @@ def _query_table(
     yield ""
     masked = "" if allowed.any() else f" · {_(NOTHING)}"
     said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
+    if part.reading is not None:
+        from core.reading import read_layer
+        from tui.printing.reading import query_lines, query_name
+
+        read = read_layer(part.reading, attention, layer)
+        asks = query_name(read, query)
+        yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
+        yield from query_lines(read, attention, layer, part, precision, width)
+        return
     yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
     columns = [_("head {n}").format(n=head) for head in heads]
     cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
     yield from folded(Names(columns, names.rows), TextRows(columns, cells), width)
     yield ""
-    yield from _vector("attn_out", attention.layers[layer].attn_out[query], precision, width)
+    yield from vector_lines("attn_out", attention.layers[layer].attn_out[query], precision, width)
 
 
-def _vector(name: str, vector: Array, precision: int, width: int | None) -> Iterator[str]:
+def vector_lines(name: str, vector: Array, precision: int, width: int | None) -> Iterator[str]:
     """A vector as a table of one row, its dimensions across."""
     columns = [_("dim {n}").format(n=0), *map(str, range(1, len(vector)))]
     cells = [signed(value, precision) for value in vector.tolist()]

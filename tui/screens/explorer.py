@@ -136,8 +136,8 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
                 (_(error.title), "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
             )
             self._say_instead("message", text)
-        scene = self.state.scene
-        trace = self.state.trace
+        scene, trace = self.state.scene, self.state.trace
+        read = None if scene is None else self.state.as_read(scene)
         said = " · ".join(notices(trace.tokens, trace.target_tokens)) if trace else ""
         if said != self._notices:
             self._notices = said
@@ -149,7 +149,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
-            widget.scene = scene
+            widget.scene = read if widget.reads else scene
         self._show_active()
         self._update_keys()
         if PREDICTIONS in (self.state.view.pane, self._side):
@@ -271,8 +271,9 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self.select(**{cursor(self.state.view)[0]: sys.maxsize if to < 0 else 0})
 
     def action_page(self, by: int) -> None:
-        if self.scene is not None:
-            self.select(**self._pane(self.state.view.pane).page(self.scene, by))
+        pane = self._pane(self.state.view.pane)
+        if pane.scene is not None:
+            self.select(**pane.page(pane.scene, by))
 
     def action_next_pane(self, by: int) -> None:
         if not isinstance(self.focused, Sentence):
@@ -319,6 +320,19 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         request = self.state.undone()
         if request is not None:
             self.submit(request)
+
+    def action_read(self, change: str) -> None:
+        """Read patterns another way: nothing is computed anew."""
+        from tui.reading import changed, refused  # most sessions read them as they are
+
+        if self.scene is None:
+            return
+        scene = self.state.as_read(self.scene)
+        sentence = refused(scene, change)
+        if sentence:
+            self.warn(sentence)
+        else:
+            self.select(reading=changed(scene, change))
 
     def action_temperature(self, by: int) -> None:
         self.submit(self.state.next_temperature(by))

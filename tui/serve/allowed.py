@@ -17,7 +17,7 @@ SCREEN_ACTIONS = frozenset(
     (
         "again", "attention", "block", "cycle", "drop_wish", "edit", "edit_target",
         "follow", "guess", "help", "jump", "learn", "leave", "lesson", "mask", "move", "next_pane",
-        "next_shown", "other", "page", "paint", "pane", "put_back", "rate",
+        "next_shown", "other", "page", "paint", "pane", "put_back", "rate", "read",
         "reset_learning", "run_learning", "show_results", "stage", "step", "switch",
         "temperature", "type_over", "type_wish", "undo", "word",
     )

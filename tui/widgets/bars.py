@@ -123,6 +123,7 @@ def status_line(
     request, learning = view.request, view.request.learning
     rule = attention.rules[view.layer] if attention else _rule_of(view)
     words = [
+        *_reading(view),
         *([_(view.attention)] if request.target is not None else []),
         _("layer {n}").format(n=view.layer),
         _("head {n}").format(n=view.head),
@@ -136,6 +137,17 @@ def status_line(
         if cell_len(text) > width - 2:
             text = text.replace(_(long), short and _(short))
     return [(" " + clip(text, width - 2), palette.base)]
+
+
+def _reading(view: View) -> list[str]:
+    """How patterns are read, first of all: a number made 1 again is not the model's."""
+    if view.reading is None:
+        return []
+    if view.request.switches.normalizer == "none":
+        return [_("nothing merged or dropped: scores do not sum to 1")]
+    from tui.reading import reading_in_words
+
+    return reading_in_words(view.reading, own=view.attention != "decoder")
 
 
 def _rule_of(view: View) -> Mask:

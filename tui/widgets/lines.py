@@ -112,6 +112,7 @@ class Lines(Widget):
     """A widget that is a list of strips, drawn anew at each change and compared with the last."""
 
     palette: reactive[Palette | None] = reactive(None, repaint=False)
+    reads = False  # shows patterns as they are read, not as they were computed
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.style import Style
 
-from core.explain import largest, nice_ceiling
+from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
+from core.names import SCALES
 from core.text import label
-from tui.labels import pad, short_signed, short_weight, signed, weight
+from tui.labels import DROPPED, pad, short_signed, short_weight, signed, weight, weight_cells
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line
@@ -17,6 +19,8 @@ from tui.widgets.pane import Pane, window
 from tui.widgets.weights import label_column
 
 _MARK = 2
+_MASKED = "·"
+_REMOVED_DIGITS = 3
 _ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
@@ -29,6 +33,8 @@ class Grid(NamedTuple):
     rows: range
     keys: range
 
+    aside: int = 0  # cells at the right for what is removed of each row
+
     @property
     def left(self) -> int:
         return _MARK + self.label + 1
@@ -38,25 +44,25 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
     """As many whole cells as fit."""
     count, cell = len(scene.keys), scene.view.zoom
     label_cells = label_column(scene.queries, max(4, min(width // 5, 16)))
-    fit = max(1, (width - _MARK - label_cells - 1) // cell)
-    first = window(count, fit, scene.view.key, first_key)
+    aside = max(cell_len(_("removed")), weight_cells(_REMOVED_DIGITS)) + 1 if scene.cuts else 0
+    fit = max(1, (width - _MARK - label_cells - 1 - aside) // cell)
+    first = window(count, fit, scene.key, first_key)
     rows = range(top, min(top + height - 1, len(scene.queries)))
-    return Grid(label_cells, cell, rows, range(first, min(first + fit, count)))
+    return Grid(label_cells, cell, rows, range(first, min(first + fit, count)), aside)
 
 
 def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
     """A header of keys, then a line for each query."""
-    view = scene.view
+    view, allowed = scene.view, scene.mask
     # Only these rows: a real model's are made when they are looked at.
-    pattern = scene.layer.pattern[view.head, shown.rows.start : shown.rows.stop]  # [row, key]
-    allowed = scene.mask
-    keys = slice(shown.keys.start, shown.keys.stop)
+    pattern, removed = scene.rows(shown.rows.start, shown.rows.stop)  # [row, key], [row]
+    at, keys = (scene.query, scene.key), slice(shown.keys.start, shown.keys.stop)
     steps, cursor = palette.ramp, palette.cursor
     if shown.cell < _DIGITS_FROM:
         steps, cursor = palette.ink, palette.cursor_glyph
     lines = [_header(scene, palette, shown)]
     for query in shown.rows:
-        chosen = query == view.query
+        chosen = query == at[0]
         line: Line = [
             ("▶ " if chosen else "  ", palette.selected),
             (
@@ -64,16 +70,28 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 palette.selected if chosen else palette.base,
             ),
         ]
-        values = pattern[query - shown.rows.start, keys].tolist()
-        kept = allowed[query, keys].tolist()
-        for key, value, keep in zip(shown.keys, values, kept, strict=True):
-            style = steps[ramp_step(value / full)] if keep else palette.dim
+        row = pattern[query - shown.rows.start]
+        values, kept = row[keys].tolist(), allowed[query, keys].tolist()
+        parts = [value / full for value in values]
+        if view.colours != SCALES[0]:
+            parts = shades(row, full, view.colours)[keys].tolist()
+        gone = scene.gone(row) if shown.aside else None
+        for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
+            style = steps[ramp_step(part)]
+            if not keep:
+                text, style = _sign(_MASKED, shown.cell), palette.dim
+            elif gone is not None and gone[key]:
+                text, style = _sign(DROPPED, shown.cell), palette.dim
+            else:
+                text = _cell(scene, value, part, shown.cell)
             if value < 0:
                 style = palette.negative
-            if chosen and key == view.key:
+            if chosen and key == at[1]:
                 style = cursor
-            text = _cell(scene, value, full, shown.cell) if keep else _masked(shown.cell)
             _append(line, text, style)
+        if removed is not None and shown.aside:
+            number = weight(float(removed[query - shown.rows.start]), _REMOVED_DIGITS)
+            line.append((f"{number:>{shown.aside}}", palette.dim))
         lines.append(line)
     return lines
 
@@ -86,9 +104,9 @@ def _append(line: Line, text: str, style: Style) -> None:
         line.append((text, style))
 
 
-def _cell(scene: Scene, value: float, full: float, cells: int) -> str:
+def _cell(scene: Scene, value: float, part: float, cells: int) -> str:
     if cells < _DIGITS_FROM:
-        return column(abs(value) / full) * cells
+        return column(abs(part)) * cells
     digits = min(scene.view.precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
     if scene.signed:
         text = short_signed(value, digits, cells - 1)
@@ -97,20 +115,25 @@ def _cell(scene: Scene, value: float, full: float, cells: int) -> str:
     return f"{text:>{cells - 1}} "
 
 
-def _masked(cells: int) -> str:
-    return "·".rjust(cells) if cells < _DIGITS_FROM else "· ".rjust(cells)
+def _sign(sign: str, cells: int) -> str:
+    """A cell without a number."""
+    return sign.rjust(cells) if cells < _DIGITS_FROM else f"{sign} ".rjust(cells)
 
 
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
-    line: Line = [(" " * shown.left, palette.base)]
+    scale = {"row": _("by row"), "log": _("log")}.get(scene.view.colours, "")
+    line: Line = [(pad(f" {scale}", shown.left), palette.dim if scale else palette.base)]
+    at = scene.key
     for key in shown.keys:
-        style = palette.selected if key == scene.view.key else palette.dim
+        style = palette.selected if key == at else palette.dim
         if shown.cell >= _DIGITS_FROM:
             text = pad(label(scene.keys[key]), shown.cell - 1, ">") + " "
             _append(line, text, style)
         else:
-            mark = "▼" if key == scene.view.key else "╷" if key % 10 == 0 else " "
+            mark = "▼" if key == at else "╷" if key % 10 == 0 else " "
             _append(line, mark.ljust(shown.cell), style)
+    if shown.aside:
+        line.append((pad(_("removed"), shown.aside, ">"), palette.dim))
     return line
 
 
@@ -121,11 +144,33 @@ def _matrix_place(layer: int, head: int, crosses: bool) -> str:
     return words.format(layer=layer, head=head)
 
 
-def _largest(scene: Scene, head: int) -> float:
+def _number(scene: Scene) -> str:
+    """The weight under the cursor, or why there is none."""
+    row = scene.rows(scene.query, scene.query + 1).weights[0]
+    if not scene.mask[scene.query, scene.key]:
+        return _("masked")
+    gone = scene.gone(row)
+    if gone is not None and gone[scene.key]:
+        return _("dropped") if row.any() else _("all dropped")
+    write = signed if scene.signed else weight
+    return write(float(row[scene.key]), scene.view.precision)
+
+
+def scale_in_words(scale: str, full: float) -> list[str]:
+    """What the colours stand for; nothing where that is the weights themselves."""
+    if scale == "row":
+        return [_("full colour: each row's largest")]
+    if scale == "log":
+        least = full / 10**DECADES
+        return [_("colours from {least:g} to {most:g}").format(least=least, most=full)]
+    return [] if full == 1 else [_("full colour {value:g}").format(value=full)]
+
+
+def _largest(scene: Scene) -> float:
     """The largest weight of a head, some rows at a time: more may be more than memory holds."""
-    found, pattern = 0.0, scene.layer.pattern
+    found = 0.0
     for start in range(0, len(scene.queries), _ROWS):
-        found = max(found, largest(pattern[head, start : start + _ROWS]))
+        found = max(found, largest(scene.rows(start, start + _ROWS).weights))
         if found >= 1 and not scene.signed:
             break
     return found
@@ -133,6 +178,8 @@ def _largest(scene: Scene, head: int) -> float:
 
 class MatrixPane(Pane):
     """The whole pattern of one head, with a cursor."""
+
+    reads = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -153,36 +200,31 @@ class MatrixPane(Pane):
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        view, count = scene.view, len(scene.keys)
-        value = float(scene.layer.pattern[view.head, view.query, view.key])
-        kept = scene.mask[view.query, view.key]
-        write = signed if scene.signed else weight
-        number = write(value, view.precision) if kept else _("masked")
+        count = len(scene.keys)
         facts = [
             _("“{query}” → “{key}” {number}").format(
-                query=label(scene.query_token), key=label(scene.key_token), number=number
+                query=label(scene.query_token), key=label(scene.key_token), number=_number(scene)
             )
         ]
         if self._grid and len(self._grid.keys) < count:
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
-        if self._full(scene) != 1:
-            facts.append(_("full colour {value:g}").format(value=self._full(scene)))
+        facts += scale_in_words(scene.view.colours, self._full(scene))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        top = self.follow_cursor(len(scene.queries), height - 1, scene.view.query)
+        top = self.follow_cursor(len(scene.queries), height - 1, scene.query)
         self._grid = grid(scene, width, height, top, self._first_key)
         self._first_key = self._grid.keys.start
         return matrix_lines(scene, palette, self._grid, self._full(scene))
 
     def _full(self, scene: Scene) -> float:
         """The weight of full colour: one scale for the head, found once a trace and head."""
-        pattern, head = scene.layer.pattern, scene.view.head
-        if self._scale[0] is not pattern or self._scale[1] != head:
-            full = nice_ceiling(_largest(scene, head))
-            self._scale = (pattern, head, full if scene.signed else min(1.0, full))
+        of, head = scene.read or scene.layer.pattern, scene.view.head
+        if self._scale[0] is not of or self._scale[1] != head:
+            full = nice_ceiling(_largest(scene))
+            self._scale = (of, head, full if scene.signed else min(1.0, full))
         return self._scale[2]
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
@@ -192,10 +234,10 @@ class MatrixPane(Pane):
         places: dict[str, int | str] = {}
         query, key = shown.rows.start + y - 1, shown.keys.start + (x - shown.left) // shown.cell
         if y >= 1 and query in shown.rows:
-            places["query"] = query
+            places["query"] = scene.query_at(query)
         if x >= shown.left and key in shown.keys:
-            places["key"] = key
+            places["key"] = scene.key_at(key)
         return places
 
     def page(self, scene: Scene, by: int) -> dict[str, int]:
-        return {"query": scene.view.query + by * (self.size.height - 4)}
+        return {"query": scene.moved("query", by * (self.size.height - 4))}

@@ -138,6 +138,8 @@ class Pane(Lines, can_focus=True):
             lines = self.body(self.scene, palette, width - 2, height - 2)
             title = self.title(self.scene, palette)
             foot = self.foot(self.scene)
+            if self.scene.view.reading is not None and self.scene.read is None:
+                foot = [_("nothing merged or dropped here"), *foot]
         return frame(lines, title, foot, width, height, palette, self.has_focus)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
@@ -16,6 +16,9 @@ from tui.scene import Scene, starts
 from tui.theme import Palette
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, window
+
+if TYPE_CHECKING:
+    from core.reading import Words
 
 _LABEL_CELLS = 8  # kept free for labels before any fact is shown
 _WIDEST_LABEL = 24  # labels push the facts further only when they are longer
@@ -32,10 +35,18 @@ class Table(NamedTuple):
     facts: list[str]
 
 
-def table(tokens: Tokens, width: int, height: int, top: int, beside: Sequence[Token] = ()) -> Table:
+def table(
+    tokens: Tokens,
+    width: int,
+    height: int,
+    top: int,
+    beside: Sequence[Token] = (),
+    words: Words | None = None,
+) -> Table:
     """Divide the width: id and span leave when there is no room for them.
 
-    The columns are wide enough for the tokens of a list that stands `beside` it, too.
+    The columns are wide enough for the tokens of a list that stands `beside` it, too. Of `words`
+    their tokens are shown in place of ids.
     """
     rows = range(top, min(top + height, len(tokens)))
     labels = [full_label(tokens[i]) for i in rows]
@@ -43,7 +54,7 @@ def table(tokens: Tokens, width: int, height: int, top: int, beside: Sequence[To
     index_cells = len(str(max(len(tokens), len(beside)) - 1))
     room = width - index_cells - 4
     columns, facts = "", [""] * len(rows)
-    for name, values, cells in _facts(tokens, rows, beside):
+    for name, values, cells in _facts(tokens, rows, beside, words):
         if len(facts[0]) + 2 + cells <= room - min(longest, _LABEL_CELLS):
             facts = [f"{fact}  {value:>{cells}}" for fact, value in zip(facts, values, strict=True)]
             columns += f" · {name}"
@@ -52,15 +63,19 @@ def table(tokens: Tokens, width: int, height: int, top: int, beside: Sequence[To
 
 
 def _facts(
-    tokens: Tokens, rows: range, beside: Sequence[Token]
+    tokens: Tokens, rows: range, beside: Sequence[Token], words: Words | None
 ) -> list[tuple[str, list[str], int]]:
     """Name, values and cells of id and span, wide enough for every token, so that nothing moves."""
-    ids = [str(tokens[i].id) for i in rows]
     spans = [_span(tokens[i]) for i in rows]
-    id_cells = len(str(max(token.id for token in (*tokens, *beside))))
     widest = (tokens[-1], *(tokens[i] for i in rows), *beside[-1:])
     span_cells = max(len(_span(token)) for token in widest)
-    return [(_("id"), ids, id_cells), (_("characters"), spans, span_cells)]
+    if words is None:
+        name, made = _("id"), [str(tokens[i].id) for i in rows]
+        cells = len(str(max(token.id for token in (*tokens, *beside))))
+    else:
+        name, made = _("tokens"), [_run(words[i]) for i in rows]
+        cells = max(len(_run(word)) for word in words)
+    return [(name, made, cells), (_("characters"), spans, span_cells)]
 
 
 class Cursor(NamedTuple):
@@ -89,6 +104,50 @@ def token_lines(tokens: Tokens, cursor: Cursor, palette: Palette, shown: Table) 
     return lines
 
 
+def _run(word: range) -> str:
+    """Which tokens a word has: ``3``, ``3–5``."""
+    return f"{word.start}" if len(word) == 1 else f"{word.start}–{word[-1]}"
+
+
+def _blocked(scene: Scene) -> frozenset[int]:
+    """Keys that no query may attend to: words if all their tokens are blocked."""
+    blocked, words = scene.attention.rule.blocked, scene.key_words
+    if words is None or not blocked:
+        return blocked
+    return frozenset(i for i, word in enumerate(words) if blocked.issuperset(word))
+
+
+def _gone(scene: Scene) -> frozenset[int]:
+    """Keys that are dropped."""
+    return frozenset(scene.read.dropped.nonzero()[0].tolist()) if scene.read else frozenset()
+
+
+def _dropped(scene: Scene, place: int) -> str:
+    """What was done to the column of a key."""
+    if scene.read is None or not scene.cuts:
+        return ""
+    if scene.read.dropped[place]:
+        return _("dropped as a key")
+    tokens = range(place, place + 1) if scene.key_words is None else scene.key_words[place]
+    capped = not set(scene.read.columns).isdisjoint(tokens)
+    return _("capped as a key") if capped else ""
+
+
+def _pieces(scene: Scene) -> str:
+    """The tokens that the query's word is made of, where they are several."""
+    words = scene.query_words
+    if words is None or len(words[scene.query]) == 1:
+        return ""
+    pieces = [full_label(scene.plain.queries[i]) for i in words[scene.query]]
+    return _("{n} tokens: {pieces}").format(n=len(pieces), pieces=" ".join(pieces))
+
+
+def _words(scene: Scene) -> str:
+    """How many words, of how many tokens."""
+    tokens = counts.tokens(len(scene.plain.keys))
+    return _("{n:,} words of {tokens}").format(n=len(scene.keys), tokens=tokens)
+
+
 def _span(token: Token) -> str:
     return "" if token.start == token.end else f"{token.start}–{token.end}"
 
@@ -102,25 +161,28 @@ def shares(rows: int, queries: int, keys: int) -> tuple[int, int]:
 class TokensPane(Pane):
     """Choose the query here; where two texts meet, the key too."""
 
+    reads = True
+
     _columns = ""
     _keys_top = 0
     _lists = (0, 0)  # rows of the queries and of the keys, where there are two lists
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        name = _("Tokens")
+        name = _("Tokens") if scene.query_words is None else _("Words")
         if scene.trace.decoder is not None and not scene.crosses:
             name = _("Source") if scene.view.attention == "encoder" else _("Target")
         return [(name, palette.strong), (self._columns, palette.dim)]
 
     def foot(self, scene: Scene) -> list[str]:
-        place = scene.view.key if scene.crosses else scene.view.query
-        blocked = place in scene.attention.rule.blocked - scene.keys.padding
+        place = scene.key if scene.crosses else scene.query
+        blocked = place in _blocked(scene) - scene.keys.padding
         facts = [
             _("starts every target") if starts(scene) else "",
-            describe(scene.query_token),
+            _pieces(scene) or describe(scene.query_token),
             _("blocked as a key") if blocked else "",
+            _dropped(scene, place),
         ]
-        number = counts.tokens(len(scene.keys))
+        number = counts.tokens(len(scene.keys)) if scene.key_words is None else _words(scene)
         if scene.crosses:
             number = f"{len(scene.queries)} × {number}"
         return [fact for fact in facts if fact] or [number]
@@ -129,24 +191,24 @@ class TokensPane(Pane):
         if scene.crosses:
             return self._both(scene, palette, width, height)
         self._lists = (0, 0)
-        top = self.follow_cursor(len(scene.queries), height, scene.view.query)
-        shown = table(scene.queries, width, height, top)
+        top = self.follow_cursor(len(scene.queries), height, scene.query)
+        shown = table(scene.queries, width, height, top, words=scene.query_words)
         self._columns = shown.columns
-        cursor = Cursor(scene.view.query, "▶", scene.attention.rule.blocked)
+        cursor = Cursor(scene.query, "▶", _blocked(scene) | _gone(scene))
         return token_lines(scene.queries, cursor, palette, shown)
 
     def _both(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         """Those that ask above those that answer, each under its name."""
-        view, queries, keys = scene.view, scene.queries, scene.keys
+        queries, keys = scene.queries, scene.keys
         self._lists = shares(max(2, height - 3), len(queries), len(keys))
         first, second = self._lists
-        top = self.follow_cursor(len(queries), first, view.query)
-        self._keys_top = window(len(keys), second, view.key, self._keys_top)
-        upper = table(queries, width, first, top, keys.items)
-        lower = table(keys, width, second, self._keys_top, queries.items)
+        top = self.follow_cursor(len(queries), first, scene.query)
+        self._keys_top = window(len(keys), second, scene.key, self._keys_top)
+        upper = table(queries, width, first, top, keys.items, scene.query_words)
+        lower = table(keys, width, second, self._keys_top, queries.items, scene.key_words)
         self._columns = upper.columns
-        asks = Cursor(view.query, "▶", frozenset())
-        answers = Cursor(view.key, "›", scene.attention.rule.blocked)
+        asks = Cursor(scene.query, "▶", frozenset())
+        answers = Cursor(scene.key, "›", _blocked(scene) | _gone(scene))
         return [
             [(_(" target: queries"), palette.dim)],
             *token_lines(queries, asks, palette, upper),
@@ -159,12 +221,12 @@ class TokensPane(Pane):
         first, second = self._lists
         if scene.crosses:
             if 1 <= y <= first:
-                return {"query": self.top + y - 1}
+                return {"query": scene.query_at(self.top + y - 1)}
             row = y - first - 3
-            return {"key": self._keys_top + row} if 0 <= row < second else {}
+            return {"key": scene.key_at(self._keys_top + row)} if 0 <= row < second else {}
         index = self.top + y
-        return {"query": index} if index < len(scene.queries) else {}
+        return {"query": scene.query_at(index)} if index < len(scene.queries) else {}
 
     def page(self, scene: Scene, by: int) -> dict[str, int]:
         rows = self._lists[0] or self.size.height - 3
-        return {"query": scene.view.query + by * rows}
+        return {"query": scene.moved("query", by * rows)}

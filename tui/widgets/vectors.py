@@ -101,18 +101,25 @@ def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
 class VectorsPane(Pane):
     """The numbers that go in, and those that come out."""
 
+    reads = True
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._table: Table | None = None
 
     def title(self, scene: Scene, palette: Palette) -> Line:
+        words = scene.query_words
+        several = words is not None and len(words[scene.query]) > 1
+        name = _("Average of {token}") if several else _("Vectors of {token}")
         return [
-            *around(_("Vectors of {token}"), label(scene.query_token), palette),
+            *around(name, label(scene.query_token), palette),
             (" · " + _("head {n}").format(n=scene.view.head), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []
+        if scene.cuts:
+            facts.insert(0, _("as computed: nothing dropped"))
         if scene.crosses:
             facts.insert(0, _("k and v of “{key}”").format(key=label(scene.key_token)))
         if self._table and len(self._table.names) < len(VECTORS):

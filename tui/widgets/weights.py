@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
@@ -10,11 +10,14 @@ from core.explain import entropy_bits, largest, nice_ceiling
 from core.language import _
 from core.text import label
 from core.types import Tokens
-from tui.labels import MASKED, pad, signed, weight, weight_cells
+from tui.labels import DROPPED, MASKED, pad, short_weight, signed, weight, weight_cells
 from tui.scene import Scene, heads_of
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, around, window
+
+if TYPE_CHECKING:
+    from core.reading import Read
 
 _WIDE_BAR = range(12, 41)  # cells, from tolerable to enough
 _NARROW = (4, 3, 2)  # widths of the small bars where there are many heads
@@ -48,11 +51,16 @@ def columns(scene: Scene, width: int, first_head: int) -> Columns:
     if scene.signed:
         digits = max(digits, len(signed(-_largest(scene), scene.view.precision)))
     label_cells = label_column(scene.keys, width // 4)
+    if scene.cuts:
+        label_cells = max(label_cells, cell_len(_("removed")))
     before = digits + 1 if scene.before is not None else 0
+    if scene.read is not None and scene.read_before is None:
+        before = 0
     room = width - _MARK - label_cells - 1 - before - digits - 1
     if room < _WIDE_BAR.start:
         room, before = room + before, 0
-    for small in (max(6, cell_len(_head(heads - 1))), *_NARROW):
+    narrow = _NARROW[:-1] if scene.cuts else _NARROW  # what is removed needs three
+    for small in (max(6, cell_len(_head(heads - 1))), *narrow):
         others = max(0, min(heads - 1, (room - _WIDE_BAR.start) // (small + 1)))
         if others == heads - 1:
             break
@@ -76,21 +84,25 @@ def weight_lines(
     scene: Scene, palette: Palette, cols: Columns, height: int, top: int
 ) -> list[Line]:
     """Heads as a header, a row for each key from `top`, the entropies at the end."""
-    view, pattern = scene.view, scene.layer.pattern
-    rows = pattern[cols.heads.start : cols.heads.stop, view.query]  # [head, key]
-    if not scene.mask[view.query].any():
+    view = scene.view
+    heads = slice(cols.heads.start, cols.heads.stop)
+    rows, mask = scene.row[heads], scene.mask[scene.query]  # [head, key], [key]
+    if not mask.any():
         return [[("  " + _("masked: this query may attend to no key"), palette.dim)]]
     full = full_bar(scene)
     chosen = view.head - cols.heads.start
-    lines = [_header(cols, view.head, palette)]
-    for key in range(top, min(top + height - 2, len(scene.keys))):
-        allowed = bool(scene.mask[view.query, key])
+    gone = scene.gone(rows[chosen])
+    lines, at = [_header(cols, view.head, palette)], scene.key
+    for key in range(top, min(top + height - 2 - scene.cuts, len(scene.keys))):
+        allowed = bool(mask[key])
         values = [float(value) for value in rows[:, key]]
         write = signed if scene.signed else weight
         number = write(values[chosen], view.precision) if allowed else MASKED
+        if gone is not None and gone[key] and allowed:
+            number = DROPPED
         small = [_bar(value / full, cols.small, scene.signed) for value in values]
         wide = _bar(values[chosen] / full, cols.wide, scene.signed)
-        at_key = key == view.key
+        at_key = key == at
         lines.append(
             [
                 ("› " if at_key else "  ", palette.selected),
@@ -106,7 +118,18 @@ def weight_lines(
         )
     if not scene.signed:
         bits = entropy_bits(rows).tolist()
-        lines.append(_entropies(cols, bits, chosen, view.precision, palette))
+        small = [f"{value:.2f}" if cols.small >= 4 else "" for value in bits]
+        number = f"{bits[chosen]:.{view.precision}f}"
+        if scene.cuts:  # where nothing is left there is nothing to be spread
+            left = [bool(row.any()) for row in rows]
+            small = [text if some else DROPPED for text, some in zip(small, left, strict=True)]
+            number = number if left[chosen] else DROPPED
+        lines.append(_facts(cols, _("bits"), small, number, chosen, palette))
+    if scene.read is not None and scene.cuts:
+        removed = scene.read.row(scene.query).removed[heads].tolist()
+        small = [_share(value, cols.small) for value in removed]
+        number = weight(removed[chosen], view.precision)
+        lines.append(_facts(cols, _("removed"), small, number, chosen, palette))
     return lines
 
 
@@ -114,6 +137,8 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     """The weight of the selected head before the last switch, with a gap."""
     if scene.before is None or not cols.before:
         return ""
+    if scene.read_before is not None:
+        return f"{pad(_read_before(scene, scene.read_before, key), cols.before - 1, '>')} "
     view, old = scene.view, scene.before.attentions[scene.view.attention]
     if not old.masks[view.layer][view.query, key]:
         return f"{MASKED:>{cols.before - 1}} "
@@ -123,12 +148,21 @@ def _before(scene: Scene, cols: Columns, key: int) -> str:
     return f"{pad(text, cols.before - 1, '>')} "
 
 
+def _read_before(scene: Scene, before: Read, key: int) -> str:
+    """The weight before the last switch, as it is read."""
+    row = before.row(scene.query).weights[scene.view.head]
+    gone = before.gone(row)
+    if not before.mask[scene.query, key]:
+        return MASKED
+    return DROPPED if gone is not None and gone[key] else weight(row[key], scene.view.precision)
+
+
 def _bar(fraction: float, cells: int, has_sign: bool) -> str:
     return signed_bar(fraction, cells // 2).ljust(cells) if has_sign else bar(fraction, cells)
 
 
 def _largest(scene: Scene) -> float:
-    return largest(scene.layer.pattern[:, scene.view.query])
+    return largest(scene.row)
 
 
 def full_bar(scene: Scene) -> float:
@@ -158,13 +192,18 @@ def _header(cols: Columns, head: int, palette: Palette) -> Line:
     ]
 
 
-def _entropies(
-    cols: Columns, bits: list[float], chosen: int, precision: int, palette: Palette
+def _share(value: float, cells: int) -> str:
+    """A number from 0 to 1 in a column of three cells or more."""
+    return f"{value:.2f}" if cells > 3 else short_weight(round(value, 2), 2)[:3]
+
+
+def _facts(
+    cols: Columns, name: str, facts: list[str], number: str, chosen: int, palette: Palette
 ) -> Line:
-    small = [pad(f"{value:.2f}" if cols.small >= 4 else "", cols.small) for value in bits]
-    number = f"{bits[chosen]:.{precision}f}"
+    """One number of each head, under its bars; `number` is that of the selected one."""
+    small = [pad(text, cols.small) for text in facts]
     return [
-        (pad("  " + _("bits"), cols.left), palette.dim),
+        (pad("  " + name, cols.left), palette.dim),
         ("".join(f"{text} " for text in small[:chosen]), palette.dim),
         ((" " * cols.before + f"{number:>{cols.digits}}").ljust(cols.chosen), palette.dim),
         ("".join(f" {text}" for text in small[chosen + 1 :]).rstrip(), palette.dim),
@@ -173,6 +212,8 @@ def _entropies(
 
 class WeightsPane(Pane):
     """Compare the heads here."""
+
+    reads = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -187,7 +228,9 @@ class WeightsPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=full_bar(scene))]
-        shown = self.size.height - 4
+        if scene.cuts and not scene.row[scene.view.head].any():
+            facts.insert(0, _("all dropped"))
+        shown = self.size.height - 4 - scene.cuts
         if shown < len(scene.keys):
             last = min(self.top + shown, len(scene.keys)) - 1
             some = _("keys {first}–{last} of {n:,}")
@@ -200,15 +243,15 @@ class WeightsPane(Pane):
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
-        top = self.follow_cursor(len(scene.keys), height - 2, scene.view.key)
+        top = self.follow_cursor(len(scene.keys), height - 2 - scene.cuts, scene.key)
         self._columns = columns(scene, width, self._first_head)
         self._first_head = self._columns.heads.start
         return weight_lines(scene, palette, self._columns, height, top)
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
         places: dict[str, int | str] = {}
-        if 1 <= y <= min(self.size.height - 4, len(scene.keys) - self.top):
-            places["key"] = self.top + y - 1
+        if 1 <= y <= min(self.size.height - 4 - scene.cuts, len(scene.keys) - self.top):
+            places["key"] = scene.key_at(self.top + y - 1)
         cols = self._columns
         if cols and x >= cols.left:
             at = cols.left
