@@ -86,6 +86,15 @@ async def test_other_keys_say_nothing_of_it(view, key):
         assert not says(pilot, "trained weights stay as they are")
 
 
+@pytest.mark.parametrize("key", ["backspace", "delete", "enter", "m"])
+async def test_keys_that_edit_the_sentence_say_nothing_of_it(view, key):
+    async with open_app(view) as pilot:
+        await press(pilot, "e", "left", key)
+        await settle(pilot)
+        assert sentence_of(pilot).text != TEXT
+        assert not says(pilot, "trained weights stay as they are")
+
+
 async def test_footer_has_no_keys_of_the_seeded_model(view):
     async with open_app(view, (200, 60)) as pilot:
         last = screen_lines(pilot.app)[-1]
