@@ -174,15 +174,15 @@ def words_of(tokens: Tokens) -> Words:
 
     A word is what the tokenizer ``mixed`` makes one token: letters, digits and marks that nothing
     parts, a character of a script without spaces, a sign. Tokens that share a word or a character
-    are in one run; a token over several words takes them with it. Special tokens, padding and
-    white space stay apart.
+    are in one run; a token over several words takes them with it. Special tokens, masked
+    ones, padding and white space stay apart.
     """
     spans = word_spans(tokens.text)
     words: list[range] = []
     last = reach = -1  # the last word of the text in the run so far, and where its characters end
     at = 0
     for index, token in enumerate(tokens):
-        if token.special or index in tokens.padding:
+        if token.special or token.hides is not None or index in tokens.padding:
             words.append(range(index, index + 1))
             last = reach = -1
             continue
@@ -215,7 +215,7 @@ def merged(tokens: Tokens, words: Words) -> Tokens:
 
 def _merged(text: str, parts: list[Token]) -> Token:
     first = parts[0]
-    if first.special:
+    if first.special or first.hides is not None:
         return first
     start, end = min(part.start for part in parts), max(part.end for part in parts)
     source = text[start:end]

@@ -45,7 +45,6 @@ def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set
     for name in sorted(pictured if form != "svg" else ()):
         said = _("--{name} is for pictures: add --format svg, or leave it out")
         raise click.UsageError(said.format(name=name))
-    check_reading(derive, options)
     if derive and form in ("json", "csv"):
         raise click.UsageError(
             _(
@@ -59,6 +58,20 @@ def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set
         if options[name] is not None and not derive and form != "svg":
             words = _("--{name} is for derivations: add --derive, or leave it out")
             raise click.UsageError(words.format(name=name))
+
+
+def check_reading(form: str, other: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError where ``show`` prints what was computed; `other` is no pattern."""
+    names = [name for name in ("merge", "drop", "cap") if options[name]]
+    if not names or form == "svg":  # the explorer says itself what it does not read so
+        return
+    option = "words" if names[0] == "merge" else names[0]
+    if options["normalizer"] == "none":
+        said = _("without a normalizer weights do not sum to 1: leave out --{option}")
+        raise click.UsageError(said.format(option=option))
+    if other or options["compare"] is not None or form == "npz":
+        said = _("--{option} is about patterns in a table, json, csv or svg, and not compared ones")
+        raise click.UsageError(said.format(option=option))
 
 
 def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:
@@ -102,23 +115,6 @@ def check_predicts(view: View) -> None:
     refused = no_predictions(view.request.model)
     if refused is not None:
         raise refused
-
-
-def check_reading(derive: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError where patterns can only be printed as they were computed."""
-    names = [name for name in ("merge", "drop", "cap") if options[name]]
-    if not names:
-        return
-    option = "words" if names[0] == "merge" else names[0]
-    for found, reason in (
-        (derive, _("--derive works out what was computed")),
-        (options["compare"] is not None, _("--compare is about what was computed")),
-        (options["normalizer"] == "none", _("without a normalizer weights do not sum to 1")),
-    ):
-        if found:
-            raise click.UsageError(
-                _("{reason}: leave out --{option}").format(reason=reason, option=option)
-            )
 
 
 def check_attention(options: dict[str, Any], request: Request) -> None:

@@ -21,7 +21,14 @@ import click
 
 from core.errors import AttnError
 from core.language import N_, _, of_locale, set_language, spoken
-from tui.checking import check, check_attention, check_format, check_predictions, to_predict
+from tui.checking import (
+    check,
+    check_attention,
+    check_format,
+    check_predictions,
+    check_reading,
+    to_predict,
+)
 from tui.models import models
 from tui.options import (
     FORMATS,
@@ -181,6 +188,7 @@ def show(
     check_output(format, output)
     if predictions:
         check_predictions(format, derive, options)
+    check_reading(format, derive or predictions, options)
     if format == "svg":
         view = _view_to_show(words, lesson, options, step=0)
         write_picture(view, theme, size, lesson, output)

@@ -307,8 +307,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
-    hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     reads = (wide or view.pane in READ_PANES) and view.request.switches.normalizer != "none"
+    hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     return {
         "0": "predictions" in panes(view),
         "M": hides,

@@ -41,11 +41,11 @@ def picture(
     """
     os.environ.update(_COLOURS)  # those of this picture, whatever terminal there is, or none
     app = AttnApp(view, theme, lesson=lesson)
-    return _FETCHED.sub("", asyncio.run(_drawn(app, size)))
+    return _FETCHED.sub("", asyncio.run(drawn_in(app, size)))
 
 
-async def _drawn(app: AttnApp, size: tuple[int, int]) -> str:
-    """The picture that no longer changes."""
+async def drawn_in(app: AttnApp, size: tuple[int, int]) -> str:
+    """What an app shows once its trace is there and nothing changes any more, as SVG."""
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, ExplorerScreen)  # noqa: S101 - nothing lies over it

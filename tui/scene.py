@@ -154,21 +154,21 @@ class Scene:
         Of the same tokens, before the last switch was changed.
     compared : Comparison or AttnError, optional
         With the other text, or why there is none.
-    prediction : Prediction or AttnError, optional
-        At the query, once it is made.
     read : Read, optional
         The selected layer as it is read, for the panes that show it so.
     read_before : Read, optional
         The same of `before`, where that has rows that sum to 1.
+    prediction : Prediction or AttnError, optional
+        At the query, once it is made.
     """
 
     view: View
     trace: Trace
     before: Trace | None = None
     compared: Comparison | AttnError | None = None
-    prediction: Prediction | AttnError | None = None
     read: Read | None = None
     read_before: Read | None = None
+    prediction: Prediction | AttnError | None = None
 
     @property
     def attention(self) -> Attention:

@@ -63,7 +63,7 @@ class Explorer:
         if self.trace is None:
             return None
         predicted = self._predicted.get(self.view.query)
-        return Scene(self.view, self.trace, self.before, self.compared, predicted)
+        return Scene(self.view, self.trace, self.before, self.compared, prediction=predicted)
 
     def as_read(self, scene: Scene) -> Scene:
         """The scene with its layer as the view reads it; itself where that is as it is."""

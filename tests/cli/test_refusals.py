@@ -89,8 +89,9 @@ SHOW_ONLY = [
     (["x", "--set", "x[0,0]=1e308"], "is not finite"),
     (["x", "--derive", "--component", "16"], "component 16 is out of range: choose 0 to 15"),
     (["x", "--key", "0"], "--key is for derivations"),
-    (["x", "--derive", "--words"], "--derive works out what was computed: leave out --words"),
-    (["x", "--compare", "y", "--drop", "0"], "is about what was computed: leave out --drop"),
+    (["x", "--derive", "--words"], "--words is about patterns in a table"),
+    (["x", "--compare", "y", "--drop", "0"], "--drop is about patterns"),
+    (["x", "--format", "npz", "--output", "x.npz", "--drop", "0"], "--drop is about patterns"),
     (["x", "--normalizer", "none", "--drop", "0"], "do not sum to 1: leave out --drop"),
 ]
 EXPLORE_ONLY = [

@@ -3,9 +3,11 @@
 import re
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from textual.worker_manager import WorkerManager
 
 from core.language import set_language
 from core.lessons import open_lesson
@@ -14,9 +16,11 @@ from core.types import Mask, Request, Switches
 from tests.cli.command import attn_tui, environment, sentence
 from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import HOSTILE, make_view, open_app
-from tui import cli
+from tui import cli, state
+from tui.app import AttnApp
 from tui.lessons import view_at
 from tui.options import OF_A_PICTURE, places
+from tui.picture import drawn_in
 from tui.scene import View
 
 TEXT = "The black cat drank the milk"
@@ -82,6 +86,29 @@ async def test_a_real_model_is_waited_for(tmp_path):
     found = drawn(*words, "t5 t17 t3")
     assert plain(found) == expected
     assert "“t17” attends to" in words_of(found)
+
+
+async def test_a_picture_is_not_taken_before_the_trace_is_there(tmp_path, monkeypatch):
+    """Here it is there when the workers are waited for, and not before."""
+    waited = threading.Event()
+    trace, wait = state.trace, WorkerManager.wait_for_complete
+
+    def slow(*arguments, **options):
+        assert waited.wait(60)
+        return trace(*arguments, **options)
+
+    async def waiting(*arguments):
+        waited.set()
+        await wait(*arguments)
+
+    monkeypatch.setattr(state, "trace", slow)
+    monkeypatch.setattr(WorkerManager, "wait_for_complete", waiting)
+    view = View(Request("t5 t17", model=describe(speaking("bert-legacy", tmp_path))))
+    try:
+        found = await drawn_in(AttnApp(view), (80, 24))
+    finally:
+        waited.set()
+    assert "“t5” attends to" in words_of(found)
 
 
 async def test_a_target_and_another_text():

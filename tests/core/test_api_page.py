@@ -45,9 +45,15 @@ def axes(monkeypatch):
     return figure
 
 
-def test_every_block_runs(tmp_path, monkeypatch, axes):
-    Path(speaking("bert-legacy", tmp_path)).rename(tmp_path / "bert")
+def folders(tmp_path, monkeypatch):
+    """The models that the page opens, where it opens them."""
+    for name, small in (("bert", "bert-legacy"), ("gpt2", "gpt2-head")):
+        Path(speaking(small, tmp_path)).rename(tmp_path / name)
     monkeypatch.chdir(tmp_path)
+
+
+def test_every_block_runs(tmp_path, monkeypatch, axes):
+    folders(tmp_path, monkeypatch)
     session = {}
     seen = 0
     for language, code in BLOCKS:
@@ -75,8 +81,7 @@ def comments():
 
 
 def test_what_is_said_behind_a_line_is_what_it_gives(tmp_path, monkeypatch, axes):
-    Path(speaking("bert-legacy", tmp_path)).rename(tmp_path / "bert")
-    monkeypatch.chdir(tmp_path)
+    folders(tmp_path, monkeypatch)
     attn_tui("show", "--format", "npz", "--output", "trace.npz", "--layers", "2", "a")
     session = {}
     for language, code in BLOCKS:

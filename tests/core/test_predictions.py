@@ -169,7 +169,7 @@ def test_head_that_is_not_finite_is_refused(tmp_path):
     path = speaking("gpt2-untied", tmp_path)
     edit_tensors(tmp_path / "gpt2-untied", lm_head__weight=f32(np.full((37, 20), np.nan)))
     trace = run(Request("t5 t6", model=described(path)))
-    with pytest.raises(ModelError, match="the language head of .* are not finite"):
+    with pytest.raises(ModelError, match=r"the language head of .* are not finite"):
         predict(trace, 0)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import Metaspace
 
 from core.errors import SettingError
+from core.hiding import hide
 from core.reading import (
     Read,
     Reading,
@@ -190,6 +191,12 @@ def test_pieces_of_one_character_are_merged(saved):
     assert len(tokens) > 20
     assert shown(tokens) == ["我", "é", "👩‍👩‍👧"]
     assert len(words_of(tokens)) == 3
+
+
+def test_a_masked_piece_stays_apart(saved):
+    tokens = tokens_of(bert_tokenizer(PIECES), saved, "milking b")
+    mask = Token("", "[MASK]", 3, 0, 0)
+    assert shown(hide(tokens, frozenset({2}), mask)) == ["[CLS]", "mil", "[MASK]", "b", "[SEP]"]
 
 
 def test_a_space_put_before_a_word_belongs_to_it(saved):

@@ -120,8 +120,8 @@ OTHERS = {
     *("enter", "delete", "backspace"),  # of the numbers
     *("greater_than_sign", "less_than_sign"),  # of a lesson
     *("a", "A"),  # of a target: test_target.py
-    *("0", "M"),  # of real models: test_predictions.py
     "L",  # of columns that are dropped: test_reading.py
+    *("0", "M"),  # of real models: test_predictions.py
 }
 
 

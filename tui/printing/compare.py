@@ -11,7 +11,16 @@ from core.language import _, counted
 from core.text import label, visible
 from tui.labels import ONLY_OTHER, ONLY_THIS, clip, signed, weight
 from tui.pairs import pair_label, pair_sign, written
-from tui.printing.table import HEADER_CELLS, Names, Part, TextRows, facts, folded, token_names
+from tui.printing.table import (
+    HEADER_CELLS,
+    Names,
+    Part,
+    TextRows,
+    facts,
+    folded,
+    rows_of,
+    token_names,
+)
 
 CSV_COLUMNS = "other_query,other_key,other_pattern,change"
 
@@ -137,16 +146,20 @@ def compared_csv(compared: Comparison, part: Part, columns: str) -> Iterator[str
     one = compared.one
     for attention, layer in part.layers(one):
         for head in part.heads(one):
-            for query in part.queries(attention):
-                partner = compared.partner(query)
-                yield _csv_rows(compared, layer, head, query, partner)
+            for query, *numbers in rows_of(attention.layers[layer], head, part.queries(attention)):
+                yield _csv_rows(compared, (layer, head, query), *numbers)
 
 
-def _csv_rows(compared: Comparison, layer: int, head: int, query: int, partner: int | None) -> str:
+def _csv_rows(
+    compared: Comparison,
+    place: tuple[int, int, int],
+    dots: list[float],
+    scores: list[float],
+    mine: list[float],
+) -> str:
     """The lines of one query, together."""
-    one, arrays = compared.one, compared.one.layers[layer]
-    dots, scores = arrays.dot[head, query].tolist(), arrays.attn_scores[head, query].tolist()
-    mine = arrays.pattern[head, query].tolist()
+    layer, head, query = place
+    one, partner = compared.one, compared.partner(query)
     theirs: list[float] = []
     if partner is not None:
         theirs = compared.other.layers[layer].pattern[head, partner].tolist()

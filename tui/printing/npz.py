@@ -125,24 +125,23 @@ def _of_learning(history: History) -> Iterator[Entry]:
 
 def _logits(trace: Trace) -> Iterator[Entry]:
     """What a real model's language head says behind every token, where it has one."""
-    described, run = trace.request.model, trace.run
-    if run is None or not isinstance(described, CheckpointModel):
+    described = trace.request.model
+    if not isinstance(described, CheckpointModel):
         return
 
+    from core.predictions import read_by_head
     from core.trained import opened
 
-    model = opened(described.path)
-    read = run.encoder if model.decoder is None else run.decoder
-    if read is None or not model.words:  # without a target there is nothing that a decoder says
+    model, final = opened(described.path), read_by_head(trace)
+    if final is None or not model.words:
         return
-    final, words = read.final, model.words
-    step = max(1, BLOCK_BYTES // (4 * words))
+    step = max(1, BLOCK_BYTES // (4 * model.words))
 
     def rows() -> Iterator[Array]:
         for begin in range(0, len(final), step):
             yield model.logits_of(final[begin : begin + step])
 
-    yield Entry("logits", (len(final), words), final.dtype, rows)
+    yield Entry("logits", (len(final), model.words), final.dtype, rows)
 
 
 def _ready(name: str, array: Any) -> Entry:

@@ -21,7 +21,6 @@ from core.types import (
     Attention,
     BoolArray,
     CheckpointModel,
-    LayerTrace,
     Request,
     Switches,
     Token,
@@ -43,7 +42,7 @@ from tui.printing.reading import (
     json_rows,
     row_of,
 )
-from tui.printing.table import Part, table_lines
+from tui.printing.table import Part, rows_of, table_lines
 from tui.scene import Scene, View
 
 SCHEMA = 1
@@ -146,10 +145,9 @@ def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
         )
         place = f"{attention.name},{layer}" if several else f"{layer}"
         for head in part.heads(trace, attention.name):
-            for query in part.queries(attention):
+            for query, *numbers in rows_of(attention.layers[layer], head, part.queries(attention)):
                 start = f"{place},{head},{asking[query]}"
-                allowed = attention.masks[layer][query]
-                yield _csv_row(attention.layers[layer], head, query, allowed, start, answering)
+                yield _csv_row(numbers, attention.masks[layer][query], start, answering)
 
 
 def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
@@ -170,9 +168,9 @@ def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
                 start = f"{start},{head},{asking[query]}"
                 cells = [f"{start},{key}" for key in answering]
                 if not reading.words:
+                    ((_place, *numbers),) = rows_of(attention.layers[layer], head, (query,))
                     allowed = attention.masks[layer][query]
-                    arrays = attention.layers[layer]
-                    cells = _csv_row(arrays, head, query, allowed, start, answering).split("\n")
+                    cells = _csv_row(numbers, allowed, start, answering).split("\n")
                 yield csv_rows(read, head, query, cells)
 
 
@@ -354,18 +352,9 @@ def _csv_cell(text: str) -> str:
     return line.getvalue()
 
 
-def _csv_row(
-    arrays: LayerTrace, head: int, query: int, allowed: BoolArray, start: str, keys: list[str]
-) -> str:
+def _csv_row(numbers: list[list[float]], allowed: BoolArray, start: str, keys: list[str]) -> str:
     """The lines of one query, together: a piece a line would take half as long again."""
-    columns = zip(
-        keys,
-        arrays.dot[head, query].tolist(),
-        arrays.attn_scores[head, query].tolist(),
-        arrays.pattern[head, query].tolist(),
-        allowed.tolist(),
-        strict=True,
-    )
+    columns = zip(keys, *numbers, allowed.tolist(), strict=True)
     return "\n".join(
         [
             f"{start},{key},{dot!r},{score if shown else ''},{weight!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.cells import cell_len
@@ -15,7 +15,7 @@ from core.language import N_, _
 from core.names import ATTENTIONS
 from core.stacks import stack_of
 from core.text import label, visible
-from core.types import Array, Attention, BoolArray, CheckpointModel, Tokens, Trace
+from core.types import Array, Attention, BoolArray, CheckpointModel, LayerTrace, Tokens, Trace
 from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
 from tui.scene import (
     caveat,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
 NOTHING = N_("masked")
+_ROWS = 256  # of a real model's pattern that are made at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,16 @@ class Part:
 
     def queries(self, attention: Attention) -> Sequence[int]:
         return _one_or_all(self.query, len(attention.queries.tokens))
+
+
+def rows_of(
+    arrays: LayerTrace, head: int, queries: Sequence[int]
+) -> Iterator[tuple[Any, list[float], list[float], list[float]]]:
+    """Each query with its dot, attn_scores and pattern, which are made for many at a time."""
+    for first in range(0, len(queries), _ROWS):
+        some = list(queries[first : first + _ROWS])
+        cells = (arrays.dot, arrays.attn_scores, arrays.pattern)
+        yield from zip(some, *(array[head, some].tolist() for array in cells), strict=True)
 
 
 def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> Iterator[str]:
