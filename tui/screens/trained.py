@@ -81,6 +81,8 @@ class TrainedScreen(TargetScreen):
         )
 
     def on_key(self, event: events.Key) -> None:
+        if isinstance(self.focused, Sentence):  # its own keys come by here too
+            return
         view = self.state.view
         if isinstance(self.focused, Sentence):  # where backspace means what it says
             return
