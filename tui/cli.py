@@ -27,6 +27,7 @@ from tui.checking import (
     check_format,
     check_predictions,
     check_reading,
+    check_statistics,
     to_predict,
 )
 from tui.models import models
@@ -152,6 +153,7 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     is_flag=True,
     help=N_("What a real model expects: after each token or --query, or at the masked ones."),
 )
+@option("--statistics", is_flag=True, help=N_("What each head does: its badge, and the numbers."))
 @output
 @attention(N_("Only this attention, with --target; of --derive the first unless named."))
 @number("--layer", N_("Only this layer."))
@@ -177,6 +179,7 @@ def show(
     format: str,
     derive: bool,
     predictions: bool,
+    statistics: bool,
     output: str | None,
     lesson: str | None,
     size: tuple[int, int],
@@ -186,6 +189,8 @@ def show(
     """Trace the text and write it down."""
     check_format(format, derive, options, given().intersection(OF_A_PICTURE))
     check_output(format, output)
+    if statistics:
+        check_statistics(format, derive, predictions, options)
     if predictions:
         check_predictions(format, derive, options)
     check_reading(format, derive or predictions, options)
@@ -210,6 +215,12 @@ def show(
     part = Part(*place, view.reading)
     if predictions:
         lines = predicted_lines(result, format, part, view.precision, width(output))
+        write_lines(lines, output)
+        return
+    if statistics:
+        from tui.printing.statistics import statistics_lines
+
+        lines = statistics_lines(result, format, part, view.precision, width(output))
         write_lines(lines, output)
         return
     if format == "npz":

@@ -56,6 +56,8 @@ SELECT = (
     Key("shift+down,J", "⇧↓ J", "step('key',1)", N_("key after")),
     Key("home,g", "home g", "jump(0)", N_("first token")),
     Key("end,G", "end G", "jump(-1)", N_("last token")),
+    Key("S", "S", "pair(1)", N_("next strongest pair of the head")),
+    Key("B", "B", "pair(-1)", N_("strongest pair before")),
     Key("pageup", "pgup", "page(-1)", N_("a page up")),
     Key("pagedown", "pgdn", "page(1)", N_("a page down")),
 )
@@ -70,6 +72,7 @@ LOOK = (
     Key("6", "6", "pane('numbers')", N_("numbers to type over: scores, X, matrices")),
     Key("7", "7", "pane('learning')", N_("learning: wish for weights, see them come")),
     Key("8", "8", "pane('compare')", N_("compare: what another text changes")),
+    Key("9", "9", "pane('grid')", N_("grid: every head, by a statistic")),
     Key("0", "0", "pane('predictions')", N_("predictions: the next token, or a masked one")),
     Key("space", "space", "stage(1)", N_("next stage of the derivation, or the first")),
     Key("b", "b", "stage(-1)", N_("stage before")),
@@ -81,6 +84,7 @@ LOOK = (
     Key("V", "V", "next_shown(-1)", N_("vector before; or array before")),
     Key("z", "z", "cycle('zoom',1)", N_("wider matrix cells, more digits")),
     Key("Z", "Z", "cycle('zoom',-1)", N_("narrower matrix cells, more of the pattern")),
+    Key("P", "P", "cycle('pool',1)", N_("pooled cells: largest weight, or mean")),
     Key("plus,equals_sign", "+", "step('precision',1)", N_("more digits")),
     Key("minus", "-", "step('precision',-1)", N_("fewer digits")),
     Key("W", "W", "read('words')", N_("words: merge their pieces, or not")),
@@ -145,6 +149,20 @@ LEARNING_KEYS = (
 LEARNING_BINDINGS: list[Binding] = [key.binding() for key in LEARNING_KEYS]
 
 
+GRID_KEYS = (
+    Key("up,k", "↑ k", "screen.move(-1,0)", N_("the layer above, or the row")),
+    Key("down,j", "↓ j", "screen.move(1,0)", N_("the layer below, or the row")),
+    Key("left,h", "← h", "screen.move(0,-1)", N_("the head before")),
+    Key("right,l", "→ l", "screen.move(0,1)", N_("the head after")),
+    Key("enter", "enter", "screen.open_head", N_("open the head in the matrix")),
+    Key("v", "v", "screen.cycle('statistic',1)", N_("next statistic")),
+    Key("V", "V", "screen.cycle('statistic',-1)", N_("statistic before")),
+    Key("O", "O", "screen.cycle('order',1)", N_("heads by layer, or by the statistic")),
+    Key("z,Z", "z Z", "screen.cycle('cell',1)", N_("heads as values, or as small matrices")),
+)
+GRID_BINDINGS: list[Binding] = [key.binding() for key in GRID_KEYS]
+
+
 def pane_key(pane: str) -> str:
     """The key that shows a pane."""
     return next(key.keys[0] for key in LOOK if key.action == f"pane('{pane}')")
@@ -175,6 +193,7 @@ _ALL = (
     Hint("w", N_("projections"), "w"),
     Hint("n", N_("normalizer"), "n"),
     Hint("7", N_("learn"), "7"),
+    Hint("9", N_("grid"), "9"),
     Hint("v", N_("vector"), "v"),
     Hint("z", N_("zoom"), "z"),
     Hint("f", N_("drop"), "f"),
@@ -193,6 +212,8 @@ MATRIX = (
     Hint("←→", N_("key"), "right"),
     Hint(", .", N_("head"), "full_stop"),
     Hint("z", N_("zoom"), "z"),
+    Hint("S", N_("strongest"), "S"),
+    Hint("P", N_("pool"), "P"),
     *(hint for hint in _ALL if hint.key != "z"),
 )
 DERIVATION = (
@@ -228,6 +249,16 @@ LEARNING = (
     Hint("+-", N_("rate"), "plus"),
     Hint("⇧↑⇧↓", N_("row"), "shift+down"),
     *(hint for hint in _ALL if hint.key not in ("7", "n", "v", "plus")),
+)
+GRID = (
+    Hint("↑↓", N_("layer"), "down"),
+    Hint("←→", N_("head"), "right"),
+    Hint("enter", N_("open"), "enter"),
+    Hint("v", N_("statistic"), "v"),
+    Hint("O", N_("order"), "O"),
+    Hint("z", N_("cell"), "z"),
+    *(hint for hint in _ALL if hint.key not in ("right_square_bracket", "v", "z", "y", "plus")),
+    *(hint for hint in _ALL if hint.key in ("y", "plus")),
 )
 NUMBERS = (
     Hint("enter", N_("type over"), "enter"),
@@ -304,6 +335,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         return key in ("e", "y", "ctrl+p") or (key == "A" and targeted)
     if view.pane == "learning" and key in ("space", "n", "r", "plus"):
         return view.request.learning is not None
+    if view.pane == "grid" and key in ("v", "z", "enter"):
+        return True
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
@@ -323,6 +356,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         "full_stop": heads_of(view) > 1,
         "right_square_bracket": stack_of(model, view.attention).layers > 1,
         "v": editable if in_numbers else wide or view.pane == "vectors",
+        "P": view.zoom == 0,
+        "9": view.pane != "grid",
         "delete": in_numbers and _typed_over(view),
         "z": wide or in_matrix,
         "C": wide or view.pane == "matrix",

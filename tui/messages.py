@@ -15,6 +15,10 @@ class Selected(Message):
         self.places = places
 
 
+class Missing(Message):
+    """The grid shows heads that nobody has looked at yet."""
+
+
 class Pressed(Message):
     """A key was pressed with the mouse, in the key bar."""
 

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import LANGUAGES, N_, _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES, STAGES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, POOLS, PROJECTIONS, SCALES, STAGES
 from tui.choices import (
+    CELLS,
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
     EXAMPLE,
     MAX_PRECISION,
+    ORDERS,
     PANES,
+    SHOWN,
     VECTORS,
     ZOOMS,
 )
@@ -38,7 +41,7 @@ FORMATS = ("table", "json", "csv", "npz", "svg", "markdown")
 PLACES = (
     *("layer", "head", "query", "key"),
     *("pane", "vector", "zoom", "colours", "stage", "array", "dim", "component", "compare"),
-    *("attention", "precision"),
+    *("attention", "statistic", "cell", "order", "pool", "precision"),
 )
 
 
@@ -206,7 +209,7 @@ _PLACES = (
         "--pane",
         N_(
             "Pane to start in: tokens, weights, matrix, vectors, derivation, numbers, learning,"
-            " compare or predictions."
+            " compare, grid or predictions."
         ),
         PANES,
         "weights",
@@ -214,7 +217,10 @@ _PLACES = (
     ),
     choice("--vector", N_("Vector to look at."), VECTORS, "attn_out"),
     choice(
-        "--zoom", N_("Width of a cell of the matrix."), tuple(map(str, ZOOMS)), str(DEFAULT_ZOOM)
+        "--zoom",
+        N_("Width of a cell of the matrix; 0 pools it to the pane."),
+        tuple(map(str, ZOOMS)),
+        str(DEFAULT_ZOOM),
     ),
     choice(
         "--colours",
@@ -229,6 +235,17 @@ _PLACES = (
     compare,
     *READING,
     attention(N_("Attention to look at; decoder and cross with --target only.")),
+    option(
+        "--statistic",
+        type=Choice(SHOWN),
+        metavar="NAME",
+        default=SHOWN[0],
+        show_default=True,
+        help=N_("What the grid shows of each head: badge, or a statistic such as entropy."),
+    ),
+    choice("--cell", N_("A head in the grid: its value, or its matrix."), CELLS, CELLS[0]),
+    choice("--order", N_("Heads in the grid by layer, or by the statistic."), ORDERS, ORDERS[0]),
+    choice("--pool", N_("What stands for a bin of a pooled matrix."), POOLS, POOLS[0]),
     precision,
     option("--theme", metavar="NAME", help=N_("Colours: a theme of Textual, such as nord.")),
     option(

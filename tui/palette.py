@@ -20,6 +20,7 @@ from core.stacks import stack_of
 from core.text import label, visible
 from core.tokenization import PATTERNS
 from core.types import CheckpointModel, Mask
+from tui.choices import SHOWN
 from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
 from tui.scene import mask_in_words, panes, translates
 from tui.screens.explorer import ExplorerScreen
@@ -128,6 +129,10 @@ class ExplorerCommands(Provider):
             run = partial(explorer.action_pane, pane)
             name = _("Pane: {pane}").format(pane=_(pane))
             yield Command(name, _("show the {pane}").format(pane=_(pane)), run)
+        for statistic in SHOWN:
+            run = partial(explorer.show_statistic, statistic)
+            name = _("Grid of heads: {statistic}").format(statistic=_(statistic))
+            yield Command(name, _("show it of every head"), run)
         stack = stack_of(view.request.model, view.attention)
         for head in range(stack.heads):
             run = partial(explorer.select, head=head)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.errors import AttnError
 from core.language import N_, _, counted
 from core.learning_types import Learning
-from core.names import ATTENTIONS, PANES, SCALES, STAGES
+from core.names import ATTENTIONS, PANES, POOLS, SCALES, STAGES
 from core.stacks import stack_of
 from core.types import (
     AnyModel,
@@ -26,7 +26,7 @@ from core.types import (
     Tokens,
     Trace,
 )
-from tui.choices import DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE
+from tui.choices import CELLS, DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE, ORDERS, SHOWN
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -75,6 +75,11 @@ class View:
         The one of `SCALES` that the matrix is coloured by.
     reading : Reading, optional
         How patterns are read; None as they are.
+    statistic, cell, order : str
+        Of the grid: what is shown of each head, one of `SHOWN`; as what, one of `CELLS`; and in
+        which order, one of `ORDERS`.
+    pool : str
+        The one of `POOLS` that stands for a bin of a matrix.
     """
 
     request: Request = Request(EXAMPLE)
@@ -94,6 +99,10 @@ class View:
     attention: str = ATTENTIONS[0]
     colours: str = SCALES[0]
     reading: Reading | None = None
+    statistic: str = SHOWN[0]
+    cell: str = CELLS[0]
+    order: str = ORDERS[0]
+    pool: str = POOLS[0]
 
 
 def panes(view: View) -> tuple[str, ...]:
@@ -117,6 +126,8 @@ def cursor(view: View) -> tuple[str, str]:
     """The fields of a view that up and down move in its pane, and that left and right move."""
     if view.pane == "numbers":
         return cursor_of(view.array)
+    if view.pane == "grid":
+        return "layer", "head"
     return "query", "key" if view.pane in ("matrix", "derivation") else "head"
 
 

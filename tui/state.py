@@ -10,11 +10,11 @@ from core.edits import check_edits, with_edit, without_edit
 from core.errors import AttnError, BudgetError
 from core.explain import original
 from core.language import _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, SCALES
+from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, POOLS, PROJECTIONS, SCALES
 from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
-from tui.choices import MAX_PRECISION, VECTORS, ZOOMS
+from tui.choices import CELLS, MAX_PRECISION, ORDERS, SHOWN, VECTORS, ZOOMS
 from tui.following import cut_alike, follow, followed, followed_reading, moved_wishes
 from tui.places import check_view, clamped, sides
 from tui.quick import QUICK_CHARACTERS, goes_on, is_quick
@@ -246,7 +246,7 @@ class Explorer:
                 self.step(name, by)
 
     def cycle(self, name: str, by: int) -> None:
-        """Go round panes, vectors, arrays, stages or attentions, or along the zooms."""
+        """Go round the values of a field of the view, or along the zooms."""
         values: Sequence[Any] = {
             "pane": panes(self.view),
             "vector": VECTORS,
@@ -254,6 +254,10 @@ class Explorer:
             "stage": stages(self.view.request.model),
             "zoom": ZOOMS,
             "colours": SCALES,
+            "pool": POOLS,
+            "statistic": SHOWN,
+            "cell": CELLS,
+            "order": ORDERS,
             "attention": ATTENTIONS if self._target else ATTENTIONS[:1],
         }[name]
         place = values.index(getattr(self.view, name)) + by

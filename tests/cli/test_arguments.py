@@ -80,6 +80,7 @@ def test_blocked_keys():
 
 def test_show_and_the_explorer_share_their_options():
     own = {"--help", "--format", "--output", "--derive", "--predictions", "--lesson", "--size"}
+    own |= {"--statistics"}
     explorer = {"--ascii", "--version", "--help"}
     explorer |= {
         "--demo",

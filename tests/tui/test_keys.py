@@ -27,6 +27,8 @@ from tui.keys import (
     DERIVATION,
     EDITING,
     EDITING_LAST,
+    GRID,
+    GRID_KEYS,
     GROUPS,
     LEARNING,
     LEARNING_KEYS,
@@ -71,6 +73,8 @@ VIEW = {
         ("space", {"pane": "derivation", "stage": "embedding"}),
         ("b", {"pane": "derivation", "stage": "z"}),
         ("6", {"pane": "numbers"}),
+        ("9", {"pane": "grid"}),
+        ("P", {"pool": "mean"}),
         ("right_curly_bracket", {"component": 3}),
         ("left_curly_bracket", {"component": 1}),
         ("v", {"vector": "v"}),
@@ -122,6 +126,7 @@ OTHERS = {
     *("a", "A"),  # of a target: test_target.py
     "L",  # of columns that are dropped: test_reading.py
     *("0", "M"),  # of real models: test_predictions.py
+    *("S", "B"),  # of pairs: test_pairs.py
 }
 
 
@@ -258,7 +263,8 @@ IDLE = ("undo", "attention", "target", "predict", "mask token")
 BARS = {
     "weights": ((), "weights", BROWSING, BROWSING_LAST, set(IDLE)),
     "vectors": ((), "vectors", BROWSING, BROWSING_LAST, set(IDLE)),
-    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, set(IDLE)),
+    "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {*IDLE, "pool"}),
+    "grid": ((), "grid", GRID, BROWSING_LAST, {*IDLE, "grid"}),
     "derivation": ((), "derivation", DERIVATION, BROWSING_LAST, set(IDLE)),
     "numbers": (
         (),
@@ -305,6 +311,8 @@ def test_every_hint_of_the_panes_is_a_key_of_the_table():
     pools = (BROWSING, MATRIX, DERIVATION, NUMBERS, BROWSING_LAST)
     in_learning = {name for key in LEARNING_KEYS for name in key.keys.split(",")}
     assert {hint[2] for hint in LEARNING} <= known | in_learning
+    in_grid = {name for key in GRID_KEYS for name in key.keys.split(",")}
+    assert {hint[2] for hint in GRID} <= known | in_grid
     assert {hint[2] for pool in (*pools, COMPARE) for hint in pool} <= known
 
 

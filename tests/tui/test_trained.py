@@ -27,7 +27,7 @@ from tui.quick import is_quick
 from tui.scene import View, panes
 
 TEXT = "t5 t17 t3 t29"
-PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "predictions")
+PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "grid", "predictions")
 
 
 @pytest.fixture

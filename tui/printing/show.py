@@ -106,8 +106,11 @@ def json_lines(
     predicted: Iterator[dict[str, Any]] | None = None,
 ) -> Iterator[str]:
     """One JSON document, a matrix row a line; masked cells of attn_scores are null."""
-    facts = [*_json_head(trace), *([] if part.reading is None else json_head(part.reading, trace))]
-    head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in facts)
+    facts = [
+        *document_head(trace),
+        *([] if part.reading is None else json_head(part.reading, trace)),
+    ]
+    head = ", ".join(f"{as_json(name)}: {as_json(value)}" for name, value in facts)
     yield f"{{{head},"
     yield '"tokens": ['
     yield from _joined(_json_token(token) for token in trace.tokens)
@@ -121,11 +124,11 @@ def json_lines(
         yield "]}," if left else "]}"
     if predicted is not None:
         yield '], "predictions": ['
-        yield from _joined(map(_json, predicted))
+        yield from _joined(map(as_json, predicted))
     if compared is None:
         yield "]}"
     else:
-        yield f'], "compare": {_json(_json_compare(compared))}}}'
+        yield f'], "compare": {as_json(_json_compare(compared))}}}'
 
 
 def csv_lines(trace: Trace, part: Part) -> Iterator[str]:
@@ -174,7 +177,7 @@ def _csv_as_read(trace: Trace, part: Part, reading: Reading) -> Iterator[str]:
                 yield csv_rows(read, head, query, cells)
 
 
-def _json_head(trace: Trace) -> Iterator[tuple[str, Any]]:
+def document_head(trace: Trace) -> Iterator[tuple[str, Any]]:
     model = trace.request.model
     yield "schema", SCHEMA
     yield (
@@ -266,7 +269,7 @@ def _projections(request: Request) -> str:
 
 
 def _json_token(token: Token) -> str:
-    return _json(_token_facts(token))
+    return as_json(_token_facts(token))
 
 
 def _token_facts(token: Token) -> dict[str, Any]:
@@ -295,7 +298,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
     read = None
     if part.reading is not None:
         read = read_layer(part.reading, attention, layer)
-        name += f'"columns": {_json(read.columns)}, '
+        name += f'"columns": {as_json(read.columns)}, '
     yield f'{{"layer": {layer}, {name}"attn_out": ['
     yield from _json_rows(arrays.attn_out)
     yield '], "heads": ['
@@ -336,7 +339,7 @@ def _joined(rows: Iterable[str]) -> Iterator[str]:
         yield before
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """Readable JSON with escapes for all that a terminal would obey, hide or misplace."""
     return re.sub(r"[^ -~]", _escaped, json.dumps(value, ensure_ascii=False))
 

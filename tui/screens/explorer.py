@@ -24,6 +24,7 @@ from tui.keys import (
     DERIVATION,
     EDITING,
     EDITING_LAST,
+    GRID,
     LEARNING,
     MATRIX,
     NUMBERS,
@@ -34,9 +35,11 @@ from tui.keys import (
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View, cursor, notices, panes
 from tui.screens.compare import CompareScreen
+from tui.screens.grid import GridScreen
 from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
 from tui.screens.on_demand import make_pane
+from tui.screens.pairs import PairsScreen
 from tui.screens.trained import PREDICTIONS, TrainedScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import Palette
@@ -52,6 +55,7 @@ from tui.widgets.weights import WeightsPane
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")
 SIDE = ("vectors", "numbers", "learning", "compare", "predictions")
+WHOLE = ("derivation", "grid")  # in the place of all others
 SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
@@ -62,7 +66,9 @@ if TYPE_CHECKING:
     from tui.widgets.derivation import DerivationPane
 
 
-class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen):
+class ExplorerScreen(
+    GridScreen, PairsScreen, CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
+):
     """One sentence, its tokens, its weights and its vectors."""
 
     BINDINGS = BINDINGS  # type: ignore[assignment]
@@ -103,6 +109,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
     def on_mount(self) -> None:
         self._lines = list(self.query(Lines))
         self._panes = {pane.pane: pane for pane in self.query(Pane)}
+        self._matrix = self.query_one(MatrixPane)
         self._status = self.query_one(Status)
         self._middle, self._beside = self.query_one("#middle"), self.query_one("#side")
         self.set_palette(self.palette)
@@ -146,6 +153,8 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         blocks = self.blocks()
         if self._derivation is not None:
             self._derivation.blocks = blocks
+        self.survey(scene)
+        self._matrix.rank = self.rank()
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
@@ -246,7 +255,13 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         if across and self.state.view.pane == "compare":
             self.step_in_ranking(across)
             return
-        self.state.move(down, across)
+        places = {}
+        if self.scene is not None:
+            places = self._pane(self.state.view.pane).neighbour(self.scene, down, across)
+        if places:
+            self.state.select(**places)
+        else:
+            self.state.move(down, across)
         self._publish()
 
     def action_next_shown(self, by: int) -> None:
@@ -268,7 +283,10 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
 
     def action_jump(self, to: int) -> None:
         """The first row of the pane's cursor, or the last."""
-        self.select(**{cursor(self.state.view)[0]: sys.maxsize if to < 0 else 0})
+        places = {cursor(self.state.view)[0]: sys.maxsize if to < 0 else 0}
+        if self.scene is not None:
+            places = self._pane(self.state.view.pane).end(self.scene, to < 0) or places
+        self.select(**places)
 
     def action_page(self, by: int) -> None:
         pane = self._pane(self.state.view.pane)
@@ -379,7 +397,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
         self._middle.set_class(active in MIDDLE, "-active")
         self._beside.set_class(active in SIDE, "-active")
         self._beside.set_class(self._side == "compare", "-compare")
-        self.set_class(active == "derivation", "-deriving")
+        self.set_class(active in WHOLE, "-whole")
 
     def set_palette(self, palette: Palette) -> None:
         self.palette = palette
@@ -405,6 +423,7 @@ class ExplorerScreen(CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
                 "learning": LEARNING,
                 "compare": COMPARE,
                 PREDICTIONS: PREDICTING,
+                "grid": GRID,
             }
             pool = pools.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None

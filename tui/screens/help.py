@@ -15,11 +15,12 @@ from textual.widgets import Static
 
 from core.language import N_, _
 from core.types import AnyModel, CheckpointModel
-from tui.keys import GROUPS, LEARNING_KEYS
+from tui.keys import GRID_KEYS, GROUPS, LEARNING_KEYS
 from tui.labels import pad, wrap
 from tui.scene import translates
 
 _IN_LEARNING = N_("In the pane of learning")
+_IN_GRID = N_("In the grid of heads")
 _EVERYWHERE = (
     N_("In the sentence, letters are text; F1, ^p and ^q work there too."),
     N_("Mouse: click a token, a row, a head, a cell or a key; the wheel scrolls."),
@@ -74,6 +75,17 @@ READING = (
         ),
     ),
     (
+        N_("The grid of heads"),
+        N_(
+            "A badge names where at least half of a head's weight lies: induction, the token after"
+            " an earlier occurrence of the query's token; duplicate, that occurrence; previous,"
+            " next, self, first, special. Else it says how evenly the weight is spread, as entropy"
+            " ÷ its largest value: focused to 0.5, broad from 0.9, mixed between. Each number is a"
+            " mean over the rows whose weight could have gone elsewhere; – where there is no such"
+            " row."
+        ),
+    ),
+    (
         N_("Two texts"),
         N_(
             "Both are run in the same way; tokens that both have, in the same order, are paired."
@@ -122,7 +134,7 @@ def keys_content(*titles: str, usable: Callable[[str], bool]) -> Content:
     parts: list[str | tuple[str, str]] = []
     for title in titles:
         parts.append((f"{_(title)}\n", "bold $accent"))
-        keys = {**GROUPS, _IN_LEARNING: LEARNING_KEYS}[title]
+        keys = {**GROUPS, _IN_LEARNING: LEARNING_KEYS, _IN_GRID: GRID_KEYS}[title]
         for key in (key for key in keys if usable(key.action)):
             parts.append((f"  {pad(key.shown, 8)}", "bold"))
             parts.append(f"{_(key.help)}\n")
@@ -185,7 +197,7 @@ class HelpScreen(ModalScreen[None]):
             scroll.border_subtitle = _("↑↓ scroll · esc close")
             with Horizontal():
                 yield Static(keys_content("Select", "Change", _IN_LEARNING, usable=self._usable))
-                yield Static(keys_content("Look", "Program", usable=self._usable))
+                yield Static(keys_content("Look", "Program", _IN_GRID, usable=self._usable))
             yield Static(id="reading")
 
     def on_mount(self) -> None:

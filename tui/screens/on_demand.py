@@ -15,6 +15,7 @@ ON_DEMAND = {
     "compare": ("ComparePane", "#side"),
     "predictions": ("PredictionsPane", "#side"),
     "derivation": ("DerivationPane", "#body"),
+    "grid": ("GridPane", "#body"),
 }
 
 

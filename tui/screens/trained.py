@@ -14,7 +14,7 @@ from core.errors import AttnError
 from core.hiding import not_maskable
 from core.language import _
 from core.types import CheckpointModel, Request, Trace
-from tui.keys import GROUPS, goes_with, parsed
+from tui.keys import GRID_KEYS, GROUPS, goes_with, parsed
 from tui.screens.target import TargetScreen
 from tui.state import attempt
 from tui.widgets.sentence import Sentence
@@ -86,6 +86,8 @@ class TrainedScreen(TargetScreen):
         view = self.state.view
         if isinstance(self.focused, Sentence):  # where backspace means what it says
             return
+        if view.pane == "grid" and any(event.key in key.keys.split(",") for key in GRID_KEYS):
+            return  # the pane's own, which are found only after this
         for key in (key for group in GROUPS.values() for key in group):
             if event.key in key.keys.split(",") and not goes_with(*parsed(key), view):
                 said = _("trained weights stay as they are: “{what}” is for the seeded model")

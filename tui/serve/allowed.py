@@ -18,7 +18,8 @@ SCREEN_ACTIONS = frozenset(
     (
         "again", "attention", "block", "cycle", "drop_wish", "edit", "edit_target",
         "follow", "guess", "help", "jump", "learn", "leave", "lesson", "mask", "move", "next_pane",
-        "next_shown", "other", "page", "paint", "pane", "put_back", "rate", "read",
+        "next_shown", "open_head", "other", "page", "paint", "pair", "pane", "put_back", "rate",
+        "read",
         "reset_learning", "run_learning", "show_results", "stage", "step", "switch",
         "temperature", "type_over", "type_wish", "undo", "word",
     )
@@ -28,8 +29,8 @@ APP_ACTIONS = frozenset(("command_palette", "focus_next", "focus_previous", "hel
 PALETTE_FUNCTIONS = frozenset(
     (
         "_mask", "_theme", "_tokenize", "action_pane", "add_target", "compare_with", "explore",
-        "leave_lesson", "open_lesson", "remove_target", "run_action", "select", "stop_comparing",
-        "use_model", "wish_whole",
+        "leave_lesson", "open_lesson", "remove_target", "run_action", "select", "show_statistic",
+        "stop_comparing", "use_model", "wish_whole",
     )
 )  # fmt: skip
 

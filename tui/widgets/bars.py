@@ -49,6 +49,9 @@ _SHORTER = (
 )
 
 
+_SHORTEST_TAB = 6  # cells of a name, the sign of the cut among them
+
+
 class ViewLine(Lines):
     """A line about the view, which is there even where no trace is.
 
@@ -185,23 +188,26 @@ class Tabs(ViewLine):
 
 
 def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
-    """Panes and what stands for them: key and name, of all but the active one only the key where
-    there is no room.
+    """Panes and what stands for them: key and name, closer where there is less room, and of all but
+    the active one clipped or only the key where there is least.
     """
     active = None if view is None else view.pane
+    shown = PANES if view is None else panes(view)
 
-    def texts(named: bool) -> list[tuple[str, str]]:
+    def texts(cells: int, end: str = "") -> list[tuple[str, str]]:
+        named = {pane: _(pane) if pane == active else clip(_(pane), cells) for pane in shown}
         return [
-            (
-                pane,
-                f"{'▸' if pane == active else ' '}{pane_key(pane)}"
-                f"{f' {_(pane)}' if named or pane == active else ''} ",
-            )
-            for pane in (PANES if view is None else panes(view))
+            (pane, f"{'▸' if pane == active else ' '}{pane_key(pane)} {name}".rstrip() + end)
+            for pane, name in named.items()
         ]
 
-    whole = texts(named=True)
-    return whole if sum(cell_len(text) for _, text in whole) <= width else texts(named=False)
+    longest = max(cell_len(_(pane)) for pane in shown)
+    tries = [(longest, " "), *((cells, "") for cells in range(longest, _SHORTEST_TAB - 1, -1))]
+    for cells, end in tries:
+        found = texts(cells, end)
+        if sum(cell_len(text) for _, text in found) <= width:
+            return found
+    return texts(0, " ")
 
 
 class KeyBar(Lines):

@@ -29,6 +29,14 @@ def line_cells(line: Line) -> int:
     return sum(cell_len(text) for text, _ in line)
 
 
+def append(line: Line, text: str, style: Style) -> None:
+    """Add to the line, joined with its last part when that has the same style."""
+    if line and line[-1][1] is style:
+        line[-1] = (line[-1][0] + text, style)
+    else:
+        line.append((text, style))
+
+
 def to_strip(line: Line, width: int, base: Style, side: Segment | None = None) -> Strip:
     """A line as a strip of exactly `width` cells, between two sides if there are."""
     return _strip(tuple(line), width, base, side)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
-from rich.style import Style
 
 from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
@@ -14,9 +13,13 @@ from core.text import label
 from tui.labels import DROPPED, pad, short_signed, short_weight, signed, weight, weight_cells
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
-from tui.widgets.lines import Line
+from tui.widgets.lines import Line, append
 from tui.widgets.pane import Pane, window
 from tui.widgets.weights import label_column
+
+if TYPE_CHECKING:
+    from core.pooling import Pooled
+    from tui.widgets.pooled import Bins
 
 _MARK = 2
 _MASKED = "·"
@@ -88,20 +91,12 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 style = palette.negative
             if chosen and key == at[1]:
                 style = cursor
-            _append(line, text, style)
+            append(line, text, style)
         if removed is not None and shown.aside:
             number = weight(float(removed[query - shown.rows.start]), _REMOVED_DIGITS)
             line.append((f"{number:>{shown.aside}}", palette.dim))
         lines.append(line)
     return lines
-
-
-def _append(line: Line, text: str, style: Style) -> None:
-    """Add to the line, joined with its last part when that has the same style."""
-    if line and line[-1][1] is style:
-        line[-1] = (line[-1][0] + text, style)
-    else:
-        line.append((text, style))
 
 
 def _cell(scene: Scene, value: float, part: float, cells: int) -> str:
@@ -128,10 +123,10 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
         style = palette.selected if key == at else palette.dim
         if shown.cell >= _DIGITS_FROM:
             text = pad(label(scene.keys[key]), shown.cell - 1, ">") + " "
-            _append(line, text, style)
+            append(line, text, style)
         else:
             mark = "▼" if key == at else "╷" if key % 10 == 0 else " "
-            _append(line, mark.ljust(shown.cell), style)
+            append(line, mark.ljust(shown.cell), style)
     if shown.aside:
         line.append((pad(_("removed"), shown.aside, ">"), palette.dim))
     return line
@@ -186,6 +181,9 @@ class MatrixPane(Pane):
         self._grid: Grid | None = None
         self._first_key = 0
         self._scale: tuple[object, int, float] = (None, -1, 1.0)
+        self._bins: Bins | None = None  # where the whole pattern is pooled
+        self._pooled: tuple[tuple[object, ...], Pooled] | None = None
+        self.rank: int | None = None  # of the selected pair, where pairs are ranked
 
     def title(self, scene: Scene, palette: Palette) -> Line:
         view = scene.view
@@ -194,6 +192,8 @@ class MatrixPane(Pane):
             name = _(view.attention)
             name = name[:1].upper() + name[1:]
         place = _matrix_place(view.layer, view.head, scene.crosses)
+        if self._bins is not None and not self._bins.exact:
+            place = _("{pool} of each cell").format(pool=_(view.pool)) + " · " + place
         return [
             (name, palette.strong),
             (" · " + place, palette.dim),
@@ -206,21 +206,50 @@ class MatrixPane(Pane):
                 query=label(scene.query_token), key=label(scene.key_token), number=_number(scene)
             )
         ]
-        if self._grid and len(self._grid.keys) < count:
+        if self.rank is not None and scene.read is None:  # pairs are ranked as they are
+            facts.append(_("pair {n} by weight").format(n=self.rank + 1))
+        if self._bins is not None and self._pooled is not None:
+            cell = self._bins.facts(scene, self._pooled[1])
+            facts = [cell, *facts] if self.rank is None else [*facts, cell]
+        elif self._grid and len(self._grid.keys) < count:
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
-        facts += scale_in_words(scene.view.colours, self._full(scene))
+        colours = SCALES[0] if self._bins is not None else scene.view.colours
+        facts += scale_in_words(colours, self._full(scene))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        if scene.view.zoom == 0:
+            return self._whole(scene, palette, width, height)
+        self._bins = None
         top = self.follow_cursor(len(scene.queries), height - 1, scene.query)
         self._grid = grid(scene, width, height, top, self._first_key)
         self._first_key = self._grid.keys.start
         return matrix_lines(scene, palette, self._grid, self._full(scene))
 
+    def _whole(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        """The whole pattern, pooled to the pane once."""
+        from core.pooling import pooled  # not needed for the first frame
+        from tui.widgets.pooled import AsShown, bins, pooled_lines
+
+        view, shown = scene.view, bins(scene, width, height)
+        place = (view.attention, view.layer, view.head)
+        # The request stands for its trace, which would be kept alive.
+        key = (scene.trace.request, place, shown.shape, view.pool, view.reading)
+        if self._pooled is None or self._pooled[0] != key:
+            found = pooled(AsShown(scene), view.head, scene.mask, *shown.shape, view.pool)
+            self._pooled = (key, found)
+        self._bins = shown
+        return pooled_lines(scene, palette, shown, self._pooled[1], self._full(scene))
+
     def _full(self, scene: Scene) -> float:
-        """The weight of full colour: one scale for the head, found once a trace and head."""
+        """The weight of full colour: one scale for the head, found once a trace and head.
+
+        Means have a scale of their own, since few of them come near to a weight.
+        """
+        if self._bins is not None and self._pooled is not None and scene.view.pool == "mean":
+            return nice_ceiling(largest(self._pooled[1].values))
         of, head = scene.read or scene.layer.pattern, scene.view.head
         if self._scale[0] is not of or self._scale[1] != head:
             full = nice_ceiling(_largest(scene))
@@ -228,6 +257,11 @@ class MatrixPane(Pane):
         return self._scale[2]
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        if self._bins is not None:
+            row, column = y - 1, x - self._bins.left
+            rows, columns = self._bins.shape
+            inside = 0 <= row < rows and 0 <= column < columns
+            return dict(self._bins.strongest(scene, row, column)) if inside else {}
         shown = self._grid
         if shown is None:
             return {}
@@ -238,6 +272,13 @@ class MatrixPane(Pane):
         if x >= shown.left and key in shown.keys:
             places["key"] = scene.key_at(key)
         return places
+
+    def neighbour(self, scene: Scene, down: int, across: int) -> dict[str, int]:
+        """Among bins, the strongest pair of the next one."""
+        if self._bins is None:
+            return {}
+        row, column = self._bins.of(scene.query, scene.key)
+        return self._bins.strongest(scene, row + down, column + across)
 
     def page(self, scene: Scene, by: int) -> dict[str, int]:
         return {"query": scene.moved("query", by * (self.size.height - 4))}

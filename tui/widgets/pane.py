@@ -120,6 +120,14 @@ class Pane(Lines, can_focus=True):
         self.redraw()
         return {}
 
+    def neighbour(self, scene: Scene, down: int, across: int) -> dict[str, int]:
+        """Fields of the view that an arrow selects; empty where it moves the cursor by one."""
+        return {}
+
+    def end(self, scene: Scene, last: bool) -> dict[str, int]:
+        """Fields of the view at the first or the last place; empty for those of the cursor."""
+        return {}
+
     # What all share.
 
     def follow_cursor(self, count: int, size: int, cursor: int) -> int:

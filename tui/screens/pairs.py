@@ -1,0 +1,71 @@
+"""What the explorer does for the strongest pairs of a head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.language import _
+from tui.scene import Scene
+from tui.screens.tracing import TracingScreen
+
+if TYPE_CHECKING:
+    from core.pooling import Pair
+
+PANES = ("matrix", "derivation")  # which show a pair
+
+
+class PairsScreen(TracingScreen):
+    """The part of the explorer that goes from pair to pair."""
+
+    if TYPE_CHECKING:  # what the explorer itself provides
+
+        def action_pane(self, name: str) -> None: ...
+        def _publish(self) -> None: ...
+        def warn(self, sentence: str) -> None: ...
+
+    _ranked: tuple[tuple[object, ...], tuple[Pair, ...]] = ((), ())
+    _reached: Pair | None = None  # by the last jump
+
+    def _key(self, scene: Scene) -> tuple[object, ...]:
+        """What decides a ranking; the request stands for its trace, which would be kept alive."""
+        view = scene.view
+        return scene.trace.request, view.attention, view.layer, view.head
+
+    def rank(self) -> int | None:
+        """Which pair was jumped to, counted from 0; None once something else is selected."""
+        scene, reached = self.state.scene, self._reached
+        if scene is None or reached is None or self._ranked[0] != self._key(scene):
+            return None
+        if (scene.view.query, scene.view.key) != (reached.query, reached.key):
+            return None
+        return self._ranked[1].index(reached)
+
+    def _ranking(self, scene: Scene) -> tuple[Pair, ...]:
+        """The strongest pairs of the selected head, found once."""
+        from core.pooling import strongest  # not needed for the first frame
+
+        key = self._key(scene)
+        if self._ranked[0] != key:
+            self._ranked = (key, strongest(scene.layer.pattern, scene.view.head, scene.plain.mask))
+        return self._ranked[1]
+
+    def action_pair(self, by: int) -> None:
+        """Select the next weaker pair (1) or the next stronger one (-1); the strongest first."""
+        scene = self.state.scene
+        if scene is None:
+            return
+        pairs, view = self._ranking(scene), scene.view
+        if not pairs:
+            self.warn(_("this head has no pair: every key is masked"))
+            return
+        rank, last = self.rank(), len(pairs) - 1
+        place = 0 if rank is None else rank + by
+        if place > last:
+            said = _("these are the {n} strongest pairs of the head; B goes back")
+            self.warn(said.format(n=len(pairs)))
+        self._reached = pairs[max(0, min(place, last))]
+        self.state.select(query=self._reached.query, key=self._reached.key)
+        if view.pane in PANES:
+            self._publish()  # its rank too, where the pair was selected before
+        else:
+            self.action_pane("matrix")

@@ -1,0 +1,384 @@
+"""The grid of heads: layers down and heads across, each a number, a word or a small matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import log2
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.color import Color
+from rich.style import Style
+from textual import events
+from textual.binding import Binding
+
+from core.explain import largest, nice_ceiling
+from core.head_statistics import HeadFacts
+from core.language import _
+from core.names import STATISTICS
+from core.pooling import Pooled
+from core.stacks import stack_of
+from tui.choices import CELLS, ORDERS
+from tui.grid import BADGE, SHORT, Layout, Place, layout, moved, ordered, shown_value
+from tui.keys import GRID_BINDINGS
+from tui.labels import ELLIPSIS, MASKED, clip, pad, short_weight, weight, wrap
+from tui.messages import Missing, Pressed
+from tui.scene import Scene
+from tui.survey import Survey, Wanted
+from tui.theme import RAMP_STEPS, Palette, column, ramp_step
+from tui.widgets.lines import Line, append
+from tui.widgets.pane import Pane, window
+
+_DETAILS = 2  # lines about the selected head
+_BOTH = 10  # cells for a number and a short word
+_CHOSEN = "▌"
+_NEGATIVE = RAMP_STEPS  # the colour of a score below 0, after those of the ramp
+
+
+def full_value(scene: Scene, statistic: str) -> float:
+    """The number of full colour: the same for every head, layer and text of this length."""
+    return max(1.0, log2(len(scene.attention.keys.tokens))) if statistic == "entropy" else 1.0
+
+
+def number(value: float | None, statistic: str) -> str:
+    """A number as it stands in a cell of the grid."""
+    if value is None:
+        return MASKED
+    return f"{value:.2f}" if statistic == "entropy" else short_weight(value, 2)
+
+
+def value_texts(facts: HeadFacts, statistic: str, name: str, cells: int, lines: int) -> list[str]:
+    """What a cell says of a head: a number and a badge, the less important left out."""
+    figure = number(shown_value(facts, statistic), statistic)
+    word = _(facts.badge or MASKED)
+    short = _(SHORT.get(facts.badge or "", facts.badge or MASKED))
+    start = f"{name} " if name else ""
+    if lines > 1:
+        return [start + figure, word if cell_len(word) <= cells else short]
+    if cells >= _BOTH:
+        return [f"{start}{figure} {short}"]
+    return [start + (short if statistic == BADGE else figure)]
+
+
+def pixel_rows(found: Pooled, cells: int, lines: int) -> list[list[int]]:
+    """Steps of the ramp for each pixel: a matrix smaller than that has larger pixels."""
+    values, (rows, columns) = found.values, found.values.shape
+    full = nice_ceiling(largest(values))
+    steps = [
+        [_NEGATIVE if value < 0 else ramp_step(value / full) for value in row]
+        for row in values.tolist()
+    ]
+    across = [x * columns // cells for x in range(cells)]
+    return [[steps[y * rows // lines][x] for x in across] for y in range(lines)]
+
+
+def has_pixels(palette: Palette) -> bool:
+    """Whether colours alone tell weights apart; else glyphs do."""
+    return palette.ramp[0].bgcolor != palette.ramp[-1].bgcolor
+
+
+@lru_cache(maxsize=512)  # the same objects, so that what does not change is seen at once
+def _pixel(upper: Color | None, lower: Color | None) -> Style:
+    return Style(color=upper, bgcolor=lower)
+
+
+def matrix_lines(found: Pooled, palette: Palette, cells: int, lines: int) -> list[Line]:
+    """A small matrix: two pixels a cell, one above the other, or a glyph a cell.
+
+    The last half of a line stays empty, between the matrix and the one below it.
+    """
+    if not has_pixels(palette):
+        return _glyph_lines(found, palette, cells, lines)
+    colors = [style.bgcolor for style in palette.ramp] + [palette.negative.color]
+    pixels = [*pixel_rows(found, cells, lines * 2 - 1), [0] * cells]
+    drawn: list[Line] = []
+    for upper, lower in zip(pixels[::2], pixels[1::2], strict=True):
+        line: Line = []
+        for one, other in zip(upper, lower, strict=True):
+            append(line, "▀", _pixel(colors[one], colors[other]))
+        drawn.append(line)
+    return drawn
+
+
+def _glyph_lines(found: Pooled, palette: Palette, cells: int, lines: int) -> list[Line]:
+    full, (rows, columns) = nice_ceiling(largest(found.values)), found.values.shape
+    drawn: list[Line] = []
+    for y in range(lines):
+        line: Line = []
+        row = y * rows // lines
+        for x in range(cells):
+            at = x * columns // cells
+            value = float(found.values[row, at])
+            style = palette.negative if value < 0 else palette.ink[ramp_step(value / full)]
+            if found.allowed[row, at]:
+                append(line, column(abs(value) / full), style)
+            else:
+                append(line, "·", palette.dim)
+        drawn.append(line)
+    return drawn
+
+
+def filled(words: Sequence[str], cells: int, most: int) -> list[str]:
+    """Words in at most so many lines, each word whole; the last line says if there are more."""
+    lines = [""]
+    for word in words:
+        joined = f"{lines[-1]}  {word}" if lines[-1] else word
+        if cell_len(joined) <= cells or not lines[-1] or len(lines) == most:
+            lines[-1] = joined
+        else:
+            lines.append(word)
+    return [clip(line, cells) for line in lines]
+
+
+class GridPane(Pane):
+    """All heads at a glance."""
+
+    BINDINGS: ClassVar[list[Binding]] = GRID_BINDINGS  # type: ignore[assignment]
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.survey: Survey | None = None
+        self._left = 0
+        self._asked: tuple[object, ...] = ()
+        self._drawn: dict[Place, list[Line]] = {}  # small matrices
+        self._drawn_of: tuple[object, ...] = ()
+
+    def forget(self) -> None:
+        """Let go of a survey, and with it of its trace."""
+        self.survey, self._drawn, self._drawn_of, self._asked = None, {}, (), ()
+
+    # What is shown.
+
+    def _layout(self, scene: Scene) -> Layout:
+        view, shape = scene.view, self._shape(scene)
+        by_layer, matrices = view.order == ORDERS[0], view.cell != CELLS[0]
+        height = self.size.height - 2 - _DETAILS - by_layer
+        return layout(shape, by_layer, matrices, self.size.width - 2, max(1, height))
+
+    @staticmethod
+    def _shape(scene: Scene) -> Place:
+        stack = stack_of(scene.view.request.model, scene.view.attention)
+        return stack.layers, stack.heads
+
+    def _places(self, scene: Scene) -> list[Place]:
+        """Every head, in the order of the grid."""
+        by_layer = scene.view.order == ORDERS[0]
+        return ordered(None if by_layer else self.survey, self._shape(scene), scene.view.statistic)
+
+    def _window(self, scene: Scene, shown: Layout, place: int) -> tuple[range, range]:
+        """Rows and columns that are seen, with the head at a place among them."""
+        row, across = divmod(place, shown.columns)
+        top = self.follow_cursor(shown.rows, shown.high, row)
+        self._left = window(shown.columns, shown.wide, across, self._left)
+        return range(top, top + shown.high), range(self._left, self._left + shown.wide)
+
+    def wanted(self, scene: Scene) -> Wanted:
+        """What has to be known to draw a scene: the layers that are seen, or all to sort them."""
+        if not self.size.width:
+            return Wanted()
+        view, shown = scene.view, self._layout(scene)
+        bins = self._bins(scene, shown) if view.cell != CELLS[0] else None
+        if view.order != ORDERS[0]:
+            return Wanted(tuple(range(self._shape(scene)[0])), bins)
+        place = view.layer * shown.columns + view.head
+        return Wanted(tuple(self._window(scene, shown, place)[0]), bins)
+
+    def _bins(self, scene: Scene, shown: Layout) -> tuple[int, int, str]:
+        lines = shown.lines - (scene.view.order != ORDERS[0])
+        pixels = self.palette is not None and has_pixels(self.palette)
+        return lines * 2 - 1 if pixels else lines, shown.cell - 1, scene.view.pool
+
+    # Drawing.
+
+    def title(self, scene: Scene, palette: Palette) -> Line:
+        view = scene.view
+        words = [_("layer ↓ head →")] if view.order == ORDERS[0] else []
+        if view.order != ORDERS[0]:
+            words.append(_("by {statistic}, the largest first").format(statistic=_(view.statistic)))
+        elif view.cell == CELLS[0]:
+            words.append(_(view.statistic))
+        if view.cell != CELLS[0]:
+            words.append(_("matrices, {pool} of each cell").format(pool=_(view.pool)))
+        return [
+            (_("Heads"), palette.strong),
+            (scene.which + "".join(f" · {each}" for each in words), palette.dim),
+        ]
+
+    def foot(self, scene: Scene) -> list[str]:
+        view, shown = scene.view, self._layout(scene)
+        place = _("layer {layer} · head {head}").format(layer=view.layer, head=view.head)
+        found = self._found(view.layer, view.head)
+        if found is not None and found.badge is not None and found.number is not None:
+            place += f" · {_(found.badge)} {weight(found.number, view.precision)}"
+        facts = [place]
+        if shown.high < shown.rows:
+            some = _("layers {first}–{last} of {n}")
+            if view.order != ORDERS[0]:
+                some = _("rows {first}–{last} of {n}")
+            last = self.top + shown.high - 1
+            facts.append(some.format(first=self.top, last=last, n=shown.rows))
+        if shown.wide < shown.columns:
+            last = self._left + shown.wide - 1
+            some = _("heads {first}–{last} of {n}")
+            facts.append(some.format(first=self._left, last=last, n=shown.columns))
+        if view.cell != CELLS[0]:
+            facts.append(_("full colour: the largest of each head"))
+        elif not scene.signed:
+            full = full_value(scene, view.statistic)
+            facts.append(_("full colour {value:g}").format(value=round(full, 2)))
+        return facts
+
+    def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
+        view = scene.view
+        if scene.signed and view.cell == CELLS[0]:
+            text = _(
+                "Scores that nothing normalises are no shares of a row, so there is nothing to"
+                " measure; n changes the normalizer, z shows the matrices."
+            )
+            return [[], *([(f" {line}", palette.base)] for line in wrap(text, width - 2))]
+        self._ask(self.wanted(scene))
+        shown, places = self._layout(scene), self._places(scene)
+        rows, across = self._window(scene, shown, places.index((view.layer, view.head)))
+        lines: list[Line] = []
+        if view.order == ORDERS[0]:
+            lines.append(self._header(scene, palette, shown, across))
+        for row in rows:
+            lines += self._row(scene, palette, shown, places, row, across)
+        room = max(0, height - _DETAILS - len(lines))
+        return lines + [[]] * min(room, 1) + self._details(scene, palette, width)
+
+    def _ask(self, wanted: Wanted) -> None:
+        """Say once that something is missing."""
+        asked = (self.survey, wanted)
+        if asked != self._asked and self.survey is not None and self.survey.missing(wanted):
+            self._asked = asked
+            self.post_message(Missing())
+
+    def _header(self, scene: Scene, palette: Palette, shown: Layout, across: range) -> Line:
+        line: Line = [(" " * shown.label, palette.base)]
+        for head in across:
+            style = palette.selected if head == scene.view.head else palette.dim
+            append(line, " " + pad(str(head), shown.cell - 1), style)
+        return line
+
+    def _row(
+        self,
+        scene: Scene,
+        palette: Palette,
+        shown: Layout,
+        places: list[Place],
+        row: int,
+        across: range,
+    ) -> list[Line]:
+        """The lines of one row of the grid."""
+        view, by_layer = scene.view, scene.view.order == ORDERS[0]
+        lines: list[Line] = []
+        for at in range(shown.lines):
+            chosen = by_layer and row == view.layer
+            text = f"{row:>{shown.label - 2}} " if by_layer and not at else " " * (shown.label - 1)
+            lines.append([(text + " ", palette.selected if chosen else palette.dim)])
+        for place in places[row * shown.columns :][across.start : across.stop]:
+            chosen = place == (view.layer, view.head)
+            cell = self._cell(scene, palette, shown, place, chosen)
+            for line, part in zip(lines, cell, strict=True):
+                append(line, *((_CHOSEN, palette.selected) if chosen else (" ", palette.base)))
+                for text, style in part:
+                    append(line, text, style)
+        return lines
+
+    def _cell(
+        self, scene: Scene, palette: Palette, shown: Layout, place: Place, chosen: bool
+    ) -> list[Line]:
+        """The lines of one head, without the gap."""
+        view, cells = scene.view, shown.cell - 1
+        name = "" if view.order == ORDERS[0] else f"{place[0]}·{place[1]}"
+        found = self._found(*place)
+        if view.cell != CELLS[0]:
+            top: list[Line] = []
+            if name:
+                text = name if found is None else value_texts(found, view.statistic, name, 0, 2)[0]
+                top = [[(pad(text, cells), palette.selected if chosen else palette.dim)]]
+            return top + self._matrix(scene, palette, shown, place)
+        if found is None:
+            texts, style = [f"{name} {ELLIPSIS}".strip()], palette.dim
+        else:
+            texts = value_texts(found, view.statistic, name, cells, shown.lines)
+            value = shown_value(found, view.statistic)
+            style = palette.dim
+            if value is not None:
+                style = palette.ramp[ramp_step(value / full_value(scene, view.statistic))]
+        texts += [""] * (shown.lines - len(texts))
+        return [[(pad(text, cells), palette.cursor if chosen else style)] for text in texts]
+
+    def _matrix(self, scene: Scene, palette: Palette, shown: Layout, place: Place) -> list[Line]:
+        bins = self._bins(scene, shown)
+        cells, lines = shown.cell - 1, shown.lines - (scene.view.order != ORDERS[0])
+        found = None if self.survey is None else self.survey.matrix(*place, bins)
+        if found is None:
+            blank: Line = [(" " * cells, palette.base)]
+            return [[(pad(ELLIPSIS, cells), palette.dim)], *[blank] * (lines - 1)]
+        drawn_of = (self.survey, bins, palette)
+        if self._drawn_of != drawn_of:
+            self._drawn, self._drawn_of = {}, drawn_of
+        if place not in self._drawn:
+            self._drawn[place] = matrix_lines(found, palette, cells, lines)
+        return self._drawn[place]
+
+    def _found(self, layer: int, head: int) -> HeadFacts | None:
+        return None if self.survey is None else self.survey.of_head(layer, head)
+
+    def _details(self, scene: Scene, palette: Palette, width: int) -> list[Line]:
+        """Every statistic of the selected head."""
+        view, found = scene.view, self._found(scene.view.layer, scene.view.head)
+        if found is None:
+            return []
+        words = []
+        for name in STATISTICS:
+            value = found.values[name]
+            text = MASKED if value is None else weight(value, view.precision)
+            words.append(f"{_(name)} {text}")
+        return [[(f" {line}", palette.base)] for line in filled(words, width - 2, _DETAILS)]
+
+    # Moving and clicking.
+
+    def neighbour(self, scene: Scene, down: int, across: int) -> dict[str, int]:
+        """The head beside the selected one, as fields of the view."""
+        places, columns = self._places(scene), self._layout(scene).columns
+        here = (scene.view.layer, scene.view.head)
+        if scene.view.order == ORDERS[0]:
+            return {"layer": here[0] + down, "head": here[1] + across}
+        layer, head = moved(places, here, down * columns + across)
+        return {"layer": layer, "head": head}
+
+    def end(self, scene: Scene, last: bool) -> dict[str, int]:
+        """The first head of the grid, or the last."""
+        layer, head = self._places(scene)[-1 if last else 0]
+        return {"layer": layer, "head": head}
+
+    def page(self, scene: Scene, by: int) -> dict[str, int]:
+        return self.neighbour(scene, by * self._layout(scene).high, 0)
+
+    def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
+        shown, places = self._layout(scene), self._places(scene)
+        y -= scene.view.order == ORDERS[0]
+        row, column = y // shown.lines, (x - shown.label) // shown.cell
+        if not (0 <= row < shown.high and 0 <= column < shown.wide and x >= shown.label):
+            return {}
+        at = (self.top + row) * shown.columns + self._left + column
+        if at >= len(places):
+            return {}
+        layer, head = places[at]
+        return {"layer": layer, "head": head}
+
+    def on_click(self, event: events.Click) -> None:
+        """Select a head; a click on the selected one opens it."""
+        inside = event.get_content_offset(self)
+        if self.scene is None or inside is None:
+            return
+        place = self.places_at(self.scene, inside.x - 1, inside.y - 1)
+        here = {"layer": self.scene.view.layer, "head": self.scene.view.head}
+        if place == here:
+            self.post_message(Pressed("enter"))
+        else:
+            super().on_click(event)

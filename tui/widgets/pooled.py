@@ -1,0 +1,139 @@
+"""The whole pattern of a head, in cells that stand for ranges of queries and keys."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any
+
+from core.language import _
+from core.pooling import Pooled, edges, strongest_in
+from tui.labels import signed, weight
+from tui.scene import Scene
+from tui.theme import Palette, column, ramp_step
+from tui.widgets.lines import Line, append
+
+_MARK = 2
+_RULER = 10  # columns from one number over them to the next
+
+
+class AsShown:
+    """The pattern as it is shown, of which rows of the selected head can be picked."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def __getitem__(self, place: tuple[Any, ...]) -> Any:
+        _head, rows, *columns = place
+        return self._scene.rows(rows.start, rows.stop).weights[(slice(None), *columns)]
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Where the ranges of queries and keys begin, and where the last ones end."""
+
+    label: int
+    queries: tuple[int, ...]
+    keys: tuple[int, ...]
+
+    @property
+    def left(self) -> int:
+        return _MARK + self.label + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.queries) - 1, len(self.keys) - 1
+
+    @property
+    def exact(self) -> bool:
+        """Whether every cell is one query and one key."""
+        return (self.queries[-1], self.keys[-1]) == self.shape
+
+    def of(self, query: int, key: int) -> tuple[int, int]:
+        """Row and column of a pair."""
+        return bisect_right(self.queries, query) - 1, bisect_right(self.keys, key) - 1
+
+    def ranges(self, row: int, column: int) -> tuple[range, range]:
+        """The queries and the keys of a cell."""
+        return (
+            range(self.queries[row], self.queries[row + 1]),
+            range(self.keys[column], self.keys[column + 1]),
+        )
+
+    def facts(self, scene: Scene, found: Pooled) -> str:
+        """Which queries and keys the selected cell stands for, and with which number."""
+        if self.exact:
+            return _("every cell exact")
+        view = scene.view
+        place = self.of(scene.query, scene.key)
+        queries, keys = self.ranges(*place)
+        number = _("masked")
+        if found.allowed[place]:
+            write = signed if scene.signed else weight
+            value = write(float(found.values[place]), view.precision)
+            number = f"{_(view.pool)} {value}"
+        return _("queries {q0}–{q1} × keys {k0}–{k1}: {number}").format(
+            q0=queries.start, q1=queries.stop - 1, k0=keys.start, k1=keys.stop - 1, number=number
+        )
+
+    def strongest(self, scene: Scene, row: int, column: int) -> dict[str, int]:
+        """The strongest pair of a cell, as fields of the view; its first where none may attend."""
+        row, column = (
+            max(0, min(place, count - 1))
+            for place, count in zip((row, column), self.shape, strict=True)
+        )
+        queries, keys = self.ranges(row, column)
+        pair = strongest_in(AsShown(scene), scene.view.head, scene.mask, queries, keys)
+        at = (queries.start, keys.start) if pair is None else (pair.query, pair.key)
+        return {"query": scene.query_at(at[0]), "key": scene.key_at(at[1])}
+
+
+def bins(scene: Scene, width: int, height: int) -> Bins:
+    """As many cells as fit, below a header."""
+    label = len(str(len(scene.queries) - 1))
+    room = max(1, width - _MARK - label - 1)
+    return Bins(
+        label,
+        tuple(edges(len(scene.queries), max(1, height - 1)).tolist()),
+        tuple(edges(len(scene.keys), room).tolist()),
+    )
+
+
+def pooled_lines(
+    scene: Scene, palette: Palette, shown: Bins, found: Pooled, full: float
+) -> list[Line]:
+    """A header with numbers of keys, then a line for each range of queries."""
+    row, at = shown.of(scene.query, scene.key)
+    lines = [_header(palette, shown, at)]
+    for y, start in enumerate(shown.queries[:-1]):
+        chosen = y == row
+        style = palette.selected if chosen else palette.dim
+        line: Line = [("▶ " if chosen else "  ", palette.selected)]
+        append(line, f"{start:>{shown.label}} ", style)
+        values, allowed = found.values[y].tolist(), found.allowed[y].tolist()
+        for x, (value, some) in enumerate(zip(values, allowed, strict=True)):
+            style = palette.ink[ramp_step(value / full)] if some else palette.dim
+            if value < 0:
+                style = palette.negative
+            if chosen and x == at:
+                style = palette.cursor_glyph
+            append(line, column(abs(value) / full) if some else "·", style)
+        lines.append(line)
+    return lines
+
+
+def _header(palette: Palette, shown: Bins, at: int) -> Line:
+    """Numbers of keys over the columns where they begin, and a mark over the selected column."""
+    columns = shown.shape[1]
+    text = [" "] * columns
+    for x in range(0, columns, _RULER):
+        number = str(shown.keys[x])
+        if x + len(number) <= columns:
+            text[x : x + len(number)] = number
+    before, after = "".join(text[:at]), "".join(text[at + 1 :])
+    return [
+        (" " * shown.left, palette.base),
+        (before, palette.dim),
+        ("▼", palette.selected),
+        (after, palette.dim),
+    ]
