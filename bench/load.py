@@ -51,7 +51,7 @@ class Typist(asyncssh.SSHClientSession):
             await asyncio.sleep(0.05)
 
 
-async def person(port: int, number: int, begin: asyncio.Event, end: float, ready: list) -> Typist:
+async def person(port: int, number: int, begin: asyncio.Event, end: float, ready: list[Typist]) -> None:
     async with asyncssh.connect(HOST, port, username="demo", known_hosts=None) as connection:
         channel, typist = await connection.create_session(
             Typist, term_type="xterm-256color", term_size=(80, 24), encoding=None,
@@ -60,7 +60,7 @@ async def person(port: int, number: int, begin: asyncio.Event, end: float, ready
         await typist.until(READY)
         channel.write(b"e")
         await typist.until(b"done")
-        ready.append(number)
+        ready.append(typist)
         await begin.wait()
         await asyncio.sleep(number * 0.083 % (BURST * KEY_SECONDS + PAUSE))
         code, stop = FIRST, time.perf_counter() + end
@@ -73,7 +73,6 @@ async def person(port: int, number: int, begin: asyncio.Event, end: float, ready
                 typist.waiting[char] = time.perf_counter()
                 channel.write(char)
             await asyncio.sleep(PAUSE)
-        return typist
 
 
 def private(pid: int) -> float:
@@ -84,6 +83,12 @@ def private(pid: int) -> float:
 
 def children(pid: int) -> list[int]:
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def cpu(pid: int) -> float:
+    """Seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def measure(sessions: int, seconds: float) -> None:
@@ -104,28 +109,36 @@ async def measure(sessions: int, seconds: float) -> None:
     try:
         while not (found := re.search(r"ssh -p (\d+)", Path(home, "log").read_text())):
             await asyncio.sleep(0.1)
-        begin, ready, start = asyncio.Event(), [], time.perf_counter()
+        begin, typists, start = asyncio.Event(), [], time.perf_counter()
         people = [
-            asyncio.create_task(person(int(found[1]), number, begin, seconds, ready))
+            asyncio.create_task(person(int(found[1]), number, begin, seconds, typists))
             for number in range(sessions)
         ]
-        while len(ready) < sessions and not any(each.done() for each in people):
+        while len(typists) < sessions and not any(each.done() for each in people):
             await asyncio.sleep(0.1)
         print(f"{sessions} sessions ready after {time.perf_counter() - start:.1f} s")
+        (parent,) = children(server.pid)
+        pids = children(parent)
+        used = {pid: -cpu(pid) for pid in (*pids, server.pid, os.getpid())}
         begin.set()
         await asyncio.sleep(seconds / 2)
-        pids = children(server.pid)
         memory = sorted(map(private, pids))
-        typists = await asyncio.gather(*people)
+        shared = private(parent)
+        half = {pid: used[pid] + cpu(pid) for pid in used}
+        keys = sum(len(typist.times) for typist in typists)
+        await asyncio.gather(*people)
         times = [each for typist in typists for each in typist.times]
         lost = sum(len(typist.waiting) for typist in typists)
         print(f"{len(times)} keys echoed, {lost} not; median {median(times) * 1000:.0f} ms,"
               f" 95th percentile {quantiles(times, n=20)[-1] * 1000:.0f} ms,"
               f" largest {max(times) * 1000:.0f} ms")  # fmt: skip
         print(f"{sum(t.size for t in typists) / max(1, len(times)):.0f} bytes a key")
-        print(
-            f"private memory: a session {median(memory):.1f} MiB, server {private(server.pid):.1f}"
-        )
+        of_sessions = sum(half[pid] for pid in pids)
+        print(f"processor time a key: sessions {of_sessions / keys * 1000:.1f} ms,"
+              f" server {half[server.pid] / keys * 1000:.1f},"
+              f" clients {half[os.getpid()] / keys * 1000:.1f}")  # fmt: skip
+        print(f"private memory: a session {median(memory):.1f} MiB ({memory[0]:.1f}-{memory[-1]:.1f}),"
+              f" their parent {shared:.1f}, server {private(server.pid):.1f}")  # fmt: skip
         await asyncio.sleep(2)
         left = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
         print(f"processes left after 2 s: {len(left)}")

@@ -324,11 +324,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(_run(words))
 
 
-def parse(words: list[str]) -> click.Context:
+def parse(words: Sequence[str]) -> click.Context:
     """Choose the command and read its options."""
     if words and words[0] in COMMANDS:
-        return COMMANDS[words[0]]().make_context(f"{NAME} {words[0]}", words[1:])
-    return explore.make_context(NAME, words)
+        return COMMANDS[words[0]]().make_context(f"{NAME} {words[0]}", list(words[1:]))
+    return explore.make_context(NAME, list(words))  # click empties the list
 
 
 def _run(words: list[str]) -> int:

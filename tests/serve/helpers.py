@@ -76,8 +76,13 @@ class Server:
         return self.log.read_text(errors="replace")
 
     @property
-    def sessions(self) -> list[int]:
+    def parents(self) -> list[int]:
+        """The process that forks sessions."""
         return children(self.process.pid)
+
+    @property
+    def sessions(self) -> list[int]:
+        return [session for parent in self.parents for session in children(parent)]
 
     def __enter__(self):
         return self

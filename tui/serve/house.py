@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import gmtime, monotonic, strftime
 
 from core.language import _, spoken
 from core.text import visible
-from tui.serve.child import COMMAND
 from tui.serve.isolate import KEPT_OF_HOST
+from tui.serve.nursery import Nursery
+from tui.serve.parent import PIPE
 from tui.serve.presentation import Presentation
 from tui.serve.session import Session
 from tui.terminal.leaving import RESTORE
@@ -81,12 +83,17 @@ class House:
         presentation: Presentation | None = None,
     ) -> None:
         self.presentation = presentation
-        self.words = words
         self.most = most
-        self.host = {name: host[name] for name in KEPT_OF_HOST if name in host}
+        kept = {name: host[name] for name in KEPT_OF_HOST if name in host}
+        self._usual = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", **kept}
+        self._nursery = Nursery(words, self._usual, log)
         self.closing = False
         self._running: dict[Session, str] = {}
         self._begun = 0
+
+    def open(self) -> None:
+        """Get ready for guests."""
+        self._nursery.open()
 
     @property
     def full(self) -> bool:
@@ -115,8 +122,9 @@ class House:
         log(f"{guest.name} session {number} begins ({len(self._running)} of {self.most})")
         try:
             with self._pipe(guest) as (more, pipes):
-                words = [*COMMAND, *more, *_language(guest.environment), *self.words]
-                code = await session.run(words, self.environment(guest), guest.size, pipes)
+                words = [*more, *_language(guest.environment)]
+                begin = partial(self._nursery.bear, words, self.environment(guest), pipes)
+                code = await session.run(begin, guest.size)
         except OSError as error:
             log(f"{guest.name} session {number} did not begin: {error.strerror}")
             tell(_("This host cannot open a session now. Please try again later."))
@@ -124,13 +132,13 @@ class House:
         finally:
             del self._running[session]
         log(f"{guest.name} session {number} ended, code {code}, {monotonic() - start:.0f} s")
-        if code < 0:
+        if code is None or code < 0:
             session.show(RESTORE.encode())  # it had no time to give the terminal back
         if self.closing:
             tell(_("The host has ended this session. Goodbye."))
-        elif code not in (0, 129):
+        elif code not in (None, 0, 129):
             tell(_("This session has ended because of a fault. Connect again."))
-        return code
+        return code or 0
 
     @contextmanager
     def _pipe(self, guest: Guest) -> Iterator[tuple[list[str], list[int]]]:
@@ -140,14 +148,14 @@ class House:
         elif guest.presents:
             pipe = self.presentation.lead()
             try:
-                yield ["--lead", str(pipe)], [pipe]
+                yield ["--lead", str(PIPE)], [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.leave()
         else:
             pipe, feed = self.presentation.follow()
             try:
-                yield ["--follow", str(pipe)], [pipe]
+                yield ["--follow", str(PIPE)], [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.drop(feed)
@@ -155,7 +163,7 @@ class House:
     def environment(self, guest: Guest) -> dict[str, str]:
         """What the process of a session sees: nothing but what is named here."""
         term = guest.term if _TERM.fullmatch(guest.term) else "xterm"
-        found = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "TERM": term, **self.host}
+        found = {**self._usual, "TERM": term}
         if guest.environment.get("COLORTERM") in _COLORS:
             found["COLORTERM"] = "truecolor"
         if guest.environment.get("NO_COLOR"):
@@ -166,6 +174,7 @@ class House:
         """End all sessions, each with its terminal as it was."""
         self.closing = True
         await asyncio.gather(*(session.stop() for session in list(self._running)))
+        await self._nursery.close()
 
 
 def _language(environment: Mapping[str, str]) -> list[str]:

@@ -9,8 +9,12 @@ import pty
 import signal
 import struct
 import termios
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.serve.nursery import Child
 
 READ_SIZE = 65_536
 # Typed bytes that wait for the program; above the first no more are taken until below the second.
@@ -48,50 +52,36 @@ class Session:
         self._held = False
         self._reading = False
         self._drained = asyncio.Event()
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: Child | None = None
+        self._asked_to_end = 0  # the signal that came before the process
         self._loop = asyncio.get_running_loop()
 
     async def run(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        size: tuple[int, int],
-        pipes: Sequence[int] = (),
-    ) -> int:
-        """Run a process from start to end; its exit code, or minus the signal that ended it."""
+        self, begin: Callable[[int], Awaitable[Child]], size: tuple[int, int]
+    ) -> int | None:
+        """Run a process from its beginning on a terminal to its end; how it ended, as of `Child`."""
         self._master, slave = pty.openpty()
         os.set_blocking(self._master, False)
         _make_raw(slave)
         self.resize(*size)
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=slave,
-                stdout=slave,
-                stderr=slave,
-                env=environment,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=pipes,
-            )
+            self._child = await begin(slave)
         except OSError:
             self._close()
             raise
         finally:
             os.close(slave)
+        if self._asked_to_end:
+            self._child.send_signal(self._asked_to_end)
         self.read(True)
         try:
-            code = await self._process.wait()
+            code = await asyncio.shield(self._child.ended)
             self.read(True)  # a guest that is slow still gets the last words
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), STOP_PATIENCE)
         finally:
             self._close()
         return code
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid if self._process else 0
 
     def type(self, data: bytes) -> None:
         """Hand on what the guest typed."""
@@ -126,16 +116,16 @@ class Session:
         await self._end(signal.SIGHUP, HANG_UP_PATIENCE)
 
     async def _end(self, number: int, patience: float) -> None:
-        if self._process is None or self._process.returncode is not None:
+        if self._child is None:
+            self._asked_to_end = number
             return
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
+        self._child.send_signal(number)
+        ended = asyncio.shield(self._child.ended)
         try:
-            await asyncio.wait_for(self._process.wait(), patience)
+            await asyncio.wait_for(ended, patience)
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a group of its own
-            await self._process.wait()
+            self._child.send_signal(signal.SIGKILL, group=True)  # it leads a group of its own
+            await self._child.ended
 
     def _take(self) -> None:
         try:

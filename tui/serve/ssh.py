@@ -225,6 +225,7 @@ async def serve(house: House, access: Access, host: str, port: int, key_file: Pa
             ),
             _("write it as OpenSSH's authorized_keys"),
         ) from error
+    house.open()
     _announce(house, access, host, acceptor.get_port(), key)
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

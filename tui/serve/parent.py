@@ -1,0 +1,143 @@
+"""The parent of all sessions: it imports what a session needs, once, and forks one for each guest.
+
+What it has made by then is shared by all of them, as long as nobody writes to it. So it has one
+thread only, for a fork copies no other; and it knows no password, for it is not the server.
+
+The server asks on standard input, a socket: a line of JSON with the words and the environment of a
+session, and with it the terminal, the end of a pipe that closes when the session is gone, and the
+pipe of who presents or follows. Answers are the pid, or an error's number; later pid and exit code.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import termios
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+COMMAND = (sys.executable, "-I", "-c", "from tui.serve.parent import main; main()")
+PIPE = 4  # its number in a session that presents or follows
+READ_SIZE, MOST_FILES = 65_536, 64
+
+
+def main() -> None:
+    """Get ready, then fork until the server is gone."""
+    from tui.serve.warm import warm
+
+    gc.disable()  # a collection would write to what is shared
+    words = tuple(sys.argv[1:])
+    try:
+        warm(words)
+    except Exception:  # sessions begin all the same, only later
+        traceback.print_exc()
+    gc.collect()
+    gc.freeze()
+    Parent(socket.socket(fileno=0), words).serve()
+
+
+class Parent:
+    """Takes requests and tells of ends.
+
+    Parameters
+    ----------
+    server : socket
+    words : list of str
+        What the command lines of all sessions end with.
+    """
+
+    def __init__(self, server: socket.socket, words: Sequence[str]) -> None:
+        self._server = server
+        self._words = words
+        self._asked = b""
+        self._files: list[int] = []
+        self._ended, for_signals = os.pipe()
+        for end in (self._ended, for_signals):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(for_signals, warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Do what the server asks, until it is gone."""
+        while True:
+            ready, _, _ = select.select([self._server, self._ended], [], [])
+            if self._ended in ready:
+                os.read(self._ended, READ_SIZE)
+                self._reap()
+            if self._server in ready:
+                data, files, _, _ = socket.recv_fds(self._server, READ_SIZE, MOST_FILES)
+                if not data:
+                    return
+                self._files += files
+                *requests, self._asked = (self._asked + data).split(b"\n")
+                for request in map(json.loads, requests):
+                    self._begin(request)
+
+    def _begin(self, request: dict[str, Any]) -> None:
+        files, self._files = self._files[: request["files"]], self._files[request["files"] :]
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self._tell(error=error.errno)
+        else:
+            if pid == 0:
+                _be_session(request, self._words, files)
+            self._tell(pid=pid)
+        for file in files:
+            os.close(file)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._tell(pid=pid, code=os.waitstatus_to_exitcode(status))
+
+    def _tell(self, **answer: int | None) -> None:
+        self._server.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _be_session(request: dict[str, Any], words: Sequence[str], files: Sequence[int]) -> NoReturn:
+    """Be a session from start to end; what is above in the stack belongs to the parent."""
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        _take_files(files)
+        os.environ.clear()
+        os.environ.update(request["environment"])
+
+        from tui.cli import main as explore
+
+        explore([*request["words"], *words])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:  # at once: what the parent has made would be taken apart, and so be copied, for nothing
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(code)
+
+
+def _take_files(files: Sequence[int]) -> None:
+    """Have the terminal as 0, 1 and 2, which hangs this session up, the rest from 3 on; no other."""
+    high = [fcntl.fcntl(file, fcntl.F_DUPFD, 64) for file in (files[0], files[0], *files)]
+    for number, file in enumerate(high):
+        os.dup2(file, number)
+    os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(number, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)  # noqa: SIM115
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
