@@ -51,7 +51,9 @@ class Typist(asyncssh.SSHClientSession):
             await asyncio.sleep(0.05)
 
 
-async def person(port: int, number: int, begin: asyncio.Event, end: float, ready: list[Typist]) -> None:
+async def person(
+    port: int, number: int, begin: asyncio.Event, end: float, ready: list[Typist]
+) -> None:
     async with asyncssh.connect(HOST, port, username="demo", known_hosts=None) as connection:
         channel, typist = await connection.create_session(
             Typist, term_type="xterm-256color", term_size=(80, 24), encoding=None,
@@ -133,11 +135,11 @@ async def measure(sessions: int, seconds: float) -> None:
               f" 95th percentile {quantiles(times, n=20)[-1] * 1000:.0f} ms,"
               f" largest {max(times) * 1000:.0f} ms")  # fmt: skip
         print(f"{sum(t.size for t in typists) / max(1, len(times)):.0f} bytes a key")
-        of_sessions = sum(half[pid] for pid in pids)
-        print(f"processor time a key: sessions {of_sessions / keys * 1000:.1f} ms,"
-              f" server {half[server.pid] / keys * 1000:.1f},"
-              f" clients {half[os.getpid()] / keys * 1000:.1f}")  # fmt: skip
-        print(f"private memory: a session {median(memory):.1f} MiB ({memory[0]:.1f}-{memory[-1]:.1f}),"
+        parts = (sum(half[pid] for pid in pids), half[server.pid], half[os.getpid()])
+        sessions_, server_, clients = (part / keys * 1000 for part in parts)
+        print(f"processor time a key: sessions {sessions_:.1f} ms, server {server_:.1f} ms,"
+              f" clients {clients:.1f} ms")  # fmt: skip
+        print(f"private memory: a session {median(memory):.1f} MiB (at most {memory[-1]:.1f}),"
               f" their parent {shared:.1f}, server {private(server.pid):.1f}")  # fmt: skip
         await asyncio.sleep(2)
         left = [pid for pid in pids if Path(f"/proc/{pid}").exists()]

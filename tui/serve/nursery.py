@@ -1,4 +1,4 @@
-"""The server's side of the process that forks sessions: asking for them, and hearing of their end."""
+"""The server's side of the process that forks sessions: asks for them, hears of their end."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Nursery:
                     process = await asyncio.create_subprocess_exec(
                         *COMMAND,
                         *self._words,
-                        stdin=theirs,
+                        stdin=theirs.fileno(),
                         stdout=asyncio.subprocess.DEVNULL,
                         env=self._environment,
                         cwd="/",

@@ -67,11 +67,11 @@ class Parent:
     def serve(self) -> None:
         """Do what the server asks, until it is gone."""
         while True:
-            ready, _, _ = select.select([self._server, self._ended], [], [])
+            ready, _, _ = select.select([self._server.fileno(), self._ended], [], [])
             if self._ended in ready:
                 os.read(self._ended, READ_SIZE)
                 self._reap()
-            if self._server in ready:
+            if self._server.fileno() in ready:
                 data, files, _, _ = socket.recv_fds(self._server, READ_SIZE, MOST_FILES)
                 if not data:
                     return
@@ -123,21 +123,20 @@ def _be_session(request: dict[str, Any], words: Sequence[str], files: Sequence[i
         explore([*request["words"], *words])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
-    finally:  # at once: what the parent has made would be taken apart, and so be copied, for nothing
+    finally:  # at once: taking apart what the parent has made would copy all of it
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
 
 
 def _take_files(files: Sequence[int]) -> None:
-    """Have the terminal as 0, 1 and 2, which hangs this session up, the rest from 3 on; no other."""
+    """Have the terminal as 0, 1 and 2, where it hangs this session up, the rest from 3 on."""
     high = [fcntl.fcntl(file, fcntl.F_DUPFD, 64) for file in (files[0], files[0], *files)]
     for number, file in enumerate(high):
         os.dup2(file, number)
     os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(number, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)  # noqa: SIM115
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        stream = os.fdopen(number, mode, 1, "utf-8", "replace", closefd=False)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

@@ -59,7 +59,7 @@ class Session:
     async def run(
         self, begin: Callable[[int], Awaitable[Child]], size: tuple[int, int]
     ) -> int | None:
-        """Run a process from its beginning on a terminal to its end; how it ended, as of `Child`."""
+        """Run a process on a terminal from start to end; how it ended, as `Child` has it."""
         self._master, slave = pty.openpty()
         os.set_blocking(self._master, False)
         _make_raw(slave)

@@ -23,7 +23,7 @@ def warm(words: Sequence[str]) -> None:
         set_language(language)
     set_language("en")
 
-    import tui.serve.live  # noqa: F401
+    import tui.serve.live
     import tui.terminal.driver  # noqa: F401
     from tui.cli import parse
     from tui.serve.start import demo_app
