@@ -93,6 +93,10 @@ class AttnApp(App[None]):
         self.call_after_refresh(collect_garbage_again)
         self.theme_changed_signal.subscribe(self, self._recolour)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether an action can be taken; none can while the app ends."""
+        return self.return_code is None and super().check_action(action, parameters)
+
     def action_command_palette(self) -> None:
         from tui.palette import SteadyPalette
 

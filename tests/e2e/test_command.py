@@ -45,6 +45,17 @@ def test_start_type_switch_head_resize_quit():
         assert_restored(session)
 
 
+@pytest.mark.parametrize("more", ["o", "?", "e more"])
+def test_keys_behind_the_one_that_ends_it(more):
+    """In one read: they would be done on a screen that is half taken apart."""
+    with explorer() as session:
+        session.wait_for(READY)
+        session.send("q" + more)
+        assert session.wait_for_exit() == 0
+        assert "Traceback" not in session.output
+        assert_restored(session)
+
+
 def test_a_lesson_from_start_to_end():
     with explorer("lesson", "by-hand", size=(120, 36)) as session:
         session.wait_for("step 1 of 7")

@@ -67,6 +67,15 @@ class TracingScreen(Screen[None]):
         self._telling: Timer | None = None
         self._announced = self._cancelled = False
 
+    @property
+    def leaving(self) -> bool:
+        """Whether the explorer is being taken apart: nothing may be made or shown any more."""
+        return self.app.return_code is not None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Whether a key does anything; none does that came behind the one that ends all."""
+        return not self.leaving and super().check_action(action, parameters)
+
     def answered(self) -> None:
         """The state has a new trace, or a refusal; subclasses show it."""
 
@@ -163,7 +172,7 @@ class TracingScreen(Screen[None]):
     def _arrived(self, job: Job, result: Answer | AttnError | None) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
         self._job = None
-        if self.app.return_code is not None:  # the explorer is being taken apart
+        if self.leaving:
             return
         waiting, self._waiting = self._waiting, None
         if waiting is not None:

@@ -66,7 +66,7 @@ class DemoApp(AttnApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         if action == "command_palette" and isinstance(self.screen, LeaveScreen):
             return False
-        return action in APP_ACTIONS
+        return action in APP_ACTIONS and bool(super().check_action(action, parameters))
 
     # Ways out of the program, each of them closed. A test walks through all of Textual's.
 

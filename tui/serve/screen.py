@@ -33,9 +33,8 @@ class DemoScreen(FollowingScreen):
         super().__init__(view, palette, lesson, step)
         self.allowed = allowed
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        # Keys that come while the app ends would act on a screen that is half gone.
-        return not self.app._exit and self.allows(action)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.allows(action) and super().check_action(action, parameters)
 
     def allows(self, action: str) -> bool:
         """Whether an action, written as in a binding, can be reached."""
