@@ -66,7 +66,9 @@ class _Helper:
         self._given, self._done = Lock(), Lock()
         self._given.acquire()
         self._done.acquire()
-        Thread(target=self._work, name="numbers", daemon=True).start()
+        self._job: tuple[Task, slice] | None = None
+        self._thread = Thread(target=self._work, name="numbers", daemon=True)
+        self._thread.start()
 
     def start(self, task: Task, piece: slice) -> None:
         self._job = task, piece
@@ -76,11 +78,17 @@ class _Helper:
         self._done.acquire()
         return self._error
 
+    def end(self) -> None:
+        self._given.release()  # with no task
+        self._thread.join()
+
     def _work(self) -> None:
         while True:
             self._given.acquire()
+            if self._job is None:
+                return
             self._error = _attempt(*self._job)
-            del self._job  # it holds arrays
+            self._job = None  # it holds arrays
             self._done.release()
 
 
@@ -90,6 +98,14 @@ _free = Lock()  # whether the helpers are
 @cache
 def _helpers() -> list[_Helper]:
     return [_Helper() for _ in range(threads() - 1)]
+
+
+def end_threads() -> None:
+    """Let go of the threads, before a fork, which copies none; the next work starts others."""
+    if _helpers.cache_info().currsize:
+        for helper in _helpers():
+            helper.end()
+        _helpers.cache_clear()
 
 
 def _attempt(task: Task, piece: slice) -> BaseException | None:

@@ -64,7 +64,7 @@ def stack_in_short(facts: Facts) -> Stack:
     return Stack(len(facts.layers), facts.heads, facts.d_head, facts.causal, windows)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def opened(path: str) -> Model:
     """The model at an absolute path; its weights stay with it once they are read."""
     return open_model(path)

@@ -21,7 +21,6 @@ _REFUSED = (
     (_TRAINED, ("mask", "positions", "scale", "temperature", "projections", "normalizer")),
     (N_("numbers are typed over in the seeded model alone"), ("edits",)),
     (_LEARNED, ("wishes", "steps", "rate", "learn_head")),
-    (N_("guests are shown the seeded model alone"), ("demo", "ssh", "web", "print_sshd")),
 )
 _OPTIONS = {"edits": "set", "wishes": "wish"}
 
@@ -49,13 +48,18 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
             said = _("--{option} does not go with --model: {reason}")
             raise click.UsageError(said.format(option=option, reason=_(reason)))
 
-    from core.found_models import model_path
-    from core.trained import describe
-    from tui.traced import note
-
-    model = describe(str(model_path(path, lambda said: note([said]))))
+    model = named_model(path)
     if model.writes is None:
         for option in sorted(found.intersection(("attention", "target"))):
             said = _("--{option} does not go with {name} ({family}), which is no encoder–decoder")
             raise click.UsageError(said.format(option=option, name=model.name, family=model.family))
     return model
+
+
+def named_model(path: str) -> CheckpointModel:
+    """The model that a path or a name means; raises ModelError."""
+    from core.found_models import model_path
+    from core.trained import describe
+    from tui.traced import note
+
+    return describe(str(model_path(path, lambda said: note([said]))))

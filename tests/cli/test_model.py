@@ -288,6 +288,13 @@ def test_json_without_a_model_is_an_empty_list():
     assert json.loads("\n".join(json_models([]))) == []
 
 
-def test_guests_are_shown_the_seeded_model_alone(model):
-    said = sentence(attn_tui("serve", "--web", "--open", "--model", model, "t5"))
-    assert "--web does not go with --model: guests are shown the seeded model alone" in said
+def test_guests_may_be_shown_the_models_that_are_named(model):
+    """Whatever they are called here, a session gets whole paths; each once."""
+    words = ["--model", model, "--allow-model", model, "t5"]
+    printed = attn_tui("serve", "--print-sshd", *words).stdout.decode()
+    (command,) = (line for line in printed.splitlines() if line.endswith(" t5"))
+    assert f" --allow-model {model} " in command
+    assert f" --model {model} " in command
+    assert command.count(model) == 2
+    said = sentence(attn_tui("serve", "--print-sshd", "--allow-model", "/nowhere", "t5"))
+    assert "there is no model /nowhere, as a path or as a name" in said

@@ -1,5 +1,7 @@
 """Work shared out to threads is the same work."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,14 @@ def test_threads_only_where_blas_has_none(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(16)))
     assert parallel.threads() == 4
     parallel.threads.cache_clear()
+
+
+def test_no_thread_is_left_for_a_fork(three):
+    done = []
+    parallel.each(done.append, 9, work=100)
+    threads = [each for each in threading.enumerate() if each.name.startswith("numbers")]
+    assert threads
+    parallel.end_threads()
+    assert not any(each.is_alive() for each in threads)
+    parallel.each(done.append, 9, work=100)  # others begin
+    assert len(done) == 6

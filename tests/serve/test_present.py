@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from tests.core.small_checkpoints import speaking
 from tests.serve.helpers import READY, Server, answers, leave, make_key, wait_until
 
 FOLLOWING = "following the presenter"
@@ -15,8 +16,9 @@ def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("present")
     key = make_key(folder)
     with Server(
-        folder, "--present", "--authorized-keys", f"{key}.pub", "--max-sessions", "3", "The cat sat"
-    ) as running:
+        folder, "--present", "--authorized-keys", f"{key}.pub", "--max-sessions", "3",
+        "--allow-model", speaking("bert-legacy", folder), "The cat sat",
+    ) as running:  # fmt: skip
         code = re.search(r"presenter@\S+ with the password (\S+)", running.said)[1]
         running.code = answers(folder, code)
         running.key = ["-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
@@ -66,6 +68,32 @@ def test_viewers_see_what_the_presenter_does(server):
         leave(leader)
         early.wait_for("step 2 of")  # what was shown last stays
         leave(early)
+
+
+def test_viewers_see_another_model(server):
+    with server.client(*server.key) as viewer, presenter(server) as leader:
+        viewer.wait_for(FOLLOWING)
+        leader.wait_for("you present")
+        leader.send("\x10")
+        leader.wait_for("Search for commands")
+        leader.send("bert-leg")
+        leader.wait_for("BERT · 2 layers × 3 heads")
+        leader.send("\r")
+        for session in (leader, viewer):
+            session.wait_for("bert-legacy ·")
+        leader.send("]")
+        viewer.wait_for("layer 1 · head 0")
+        viewer.send("f")
+        viewer.wait_for("alone · f to follow")
+        viewer.send("\x10")
+        viewer.wait_for("Search for commands")
+        viewer.send("seeded")
+        viewer.wait_for("Model: seeded")
+        viewer.send("\r")
+        viewer.wait_for("seed 0 · 1 layer × 4 heads")
+        leave(leader)
+        leave(viewer)
+    assert str(server.folder) not in viewer.output + leader.output
 
 
 def test_a_viewer_explores_alone_and_catches_up(server):

@@ -24,7 +24,7 @@ from tests.serve.helpers import (
     wait_until,
 )
 from tests.terminal.test_driver import assert_restored
-from tui.serve.house import log, short
+from tui.serve.log import log, short
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from core.checkpoint_model import CheckpointModel
     from core.lessons import Lesson
 
 # Seconds before an end at which it is announced.
@@ -28,7 +29,7 @@ PALETTE_FUNCTIONS = frozenset(
     (
         "_mask", "_theme", "_tokenize", "action_pane", "add_target", "compare_with", "explore",
         "leave_lesson", "open_lesson", "remove_target", "run_action", "select", "stop_comparing",
-        "wish_whole",
+        "use_model", "wish_whole",
     )
 )  # fmt: skip
 
@@ -46,6 +47,8 @@ class Allowed:
         What is longer is cut, and the cut is said.
     idle, total : float
         Seconds without a key, and altogether, after which a session ends; 0 is no limit.
+    models : tuple of CheckpointModel
+        Beside the seeded one.
     """
 
     lessons: tuple[Lesson, ...]
@@ -53,19 +56,21 @@ class Allowed:
     most_tokens: int
     idle: float = 0.0
     total: float = 0.0
+    models: tuple[CheckpointModel, ...] = ()
 
     def without_paths(self, text: str) -> str:
-        """A message with file names in the place of the host's paths."""
-        paths = [lesson.path for lesson in self.lessons] + [*self.tokenizers]
-        return _without(text, paths)
+        """A message with names in the place of the host's paths."""
+        paths = (*(lesson.path for lesson in self.lessons), *self.tokenizers)
+        names = {path: os.path.basename(path) for path in paths}
+        return _without(text, names | {model.path: model.name for model in self.models})
 
 
-def _without(text: str, paths: Iterable[str]) -> str:
+def _without(text: str, names: Mapping[str, str]) -> str:
     from core.text import visible
 
-    for path in sorted(filter(os.path.dirname, paths), key=len, reverse=True):
+    for path in sorted(filter(os.path.dirname, names), key=len, reverse=True):
         for form in (os.path.abspath(path), path):
-            text = text.replace(visible(form), visible(os.path.basename(path)))
+            text = text.replace(visible(form), visible(names[path]))
     return text
 
 

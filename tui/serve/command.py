@@ -112,7 +112,7 @@ def _session_words(words: tuple[str, ...], theme: str | None, options: dict[str,
 
     limits = take_allowances(options)
     view: View = build_view(one_text(words), options)
-    found = allowed(limits, view.request.tokenizer)
+    found = allowed(limits, view.request)
     set_most_tokens(found.most_tokens)
     check(view)
     given = ["--demo", "--most-tokens", str(found.most_tokens)]
@@ -121,6 +121,8 @@ def _session_words(words: tuple[str, ...], theme: str | None, options: dict[str,
         given += ["--allow-lesson", os.path.abspath(lesson.path)]
     for name in found.tokenizers:
         given += ["--allow-tokenizer", name if name in PATTERNS else os.path.abspath(name)]
+    for model in found.models:
+        given += ["--allow-model", model.path]
     if table() is not None:
         given.append("--ascii")
     return [*given, *words_of(command_line(view, theme))[1:]]

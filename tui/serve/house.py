@@ -5,35 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from time import gmtime, monotonic, strftime
+from time import monotonic
 
 from core.language import _, spoken
-from core.text import visible
 from tui.serve.isolate import KEPT_OF_HOST
+from tui.serve.log import log
 from tui.serve.nursery import Nursery
 from tui.serve.parent import PIPE
 from tui.serve.presentation import Presentation
 from tui.serve.session import Session
 from tui.terminal.leaving import RESTORE
 
-MAX_NAME = 40
 _TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,39}")
 _COLORS = ("truecolor", "24bit")
-
-
-def log(what: str) -> None:
-    """Write a line of the log; what comes from a guest stands in it as data."""
-    print(strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), visible(what), file=sys.stderr, flush=True)
-
-
-def short(name: str) -> str:
-    """A name from a guest, fit for the log."""
-    return visible(name[:MAX_NAME]) or "-"
 
 
 @dataclass(frozen=True)
@@ -86,7 +74,7 @@ class House:
         self.most = most
         kept = {name: host[name] for name in KEPT_OF_HOST if name in host}
         self._usual = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", **kept}
-        self._nursery = Nursery(words, self._usual, log)
+        self._nursery = Nursery(words, self._usual)
         self.closing = False
         self._running: dict[Session, str] = {}
         self._begun = 0

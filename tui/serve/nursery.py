@@ -8,10 +8,11 @@ import json
 import os
 import socket
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 
+from tui.serve.log import log
 from tui.serve.parent import COMMAND
 
 READ_SIZE = 65_536
@@ -80,15 +81,11 @@ class Nursery:
         What the command lines of all sessions end with.
     environment : mapping
         Of the parent.
-    log : callable
     """
 
-    def __init__(
-        self, words: Sequence[str], environment: Mapping[str, str], log: Callable[[str], None]
-    ) -> None:
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
         self._words = words
         self._environment = environment
-        self._log = log
         self._line: socket.socket | None = None
         self._there = asyncio.Event()
         self._heard = b""
@@ -159,9 +156,9 @@ class Nursery:
                 asyncio.get_running_loop().add_reader(ours, self._hear, ours)
                 self._there.set()
                 code = await process.wait()
-                self._log(f"the parent of sessions ended, code {code}; another one begins")
+                log(f"the parent of sessions ended, code {code}; another one begins")
             except OSError as error:
-                self._log(f"the parent of sessions did not begin: {error.strerror}")
+                log(f"the parent of sessions did not begin: {error.strerror}")
             finally:
                 self._lose(ours)
             await asyncio.sleep(max(0.0, start + ONCE_IN - monotonic()))

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import N_, _
+from tui.model_option import named_model
 from tui.options import number
 from tui.usage import Decorated, option
 from tui.values import decimal
 
 if TYPE_CHECKING:
+    from core.types import Request
     from tui.serve.allowed import Allowed
 
 MOST_TOKENS = 512
@@ -32,6 +34,16 @@ _ALLOWANCES = (
         metavar="NAME|PATH",
         type=click.UNPROCESSED,
         help=N_("In a demo: a tokenizer that can be chosen; again for more. All by name if none."),
+    ),
+    option(
+        "--allow-model",
+        multiple=True,
+        metavar="NAME|PATH",
+        type=click.UNPROCESSED,
+        help=N_(
+            "In a demo: a real model that can be chosen, as --model names it; again for more."
+            " That of --model can be in any case."
+        ),
     ),
     number("--most-tokens", N_("In a demo: longer text is cut, and the cut said."), MOST_TOKENS),
     option(
@@ -61,7 +73,7 @@ _PIPES = tuple(  # which a server gives its sessions
     option(name, type=int, hidden=True, help=N_("The number of a pipe."))
     for name in ("--lead", "--follow")
 )
-NAMES = ("allow_lesson", "allow_tokenizer", "most_tokens", "idle", "total")
+NAMES = ("allow_lesson", "allow_tokenizer", "allow_model", "most_tokens", "idle", "total")
 
 
 def allowances(command: Decorated) -> Decorated:
@@ -93,17 +105,18 @@ def refuse_allowances(given: Collection[str]) -> None:
             raise click.UsageError(said.format(option=name.replace("_", "-")))
 
 
-def allowed(options: dict[str, Any], tokenizer: str) -> Allowed:
-    """What the options allow; a tokenizer that the demo begins with is allowed too.
+def allowed(options: dict[str, Any], request: Request) -> Allowed:
+    """What the options allow; tokenizer and model that the demo begins with are allowed too.
 
     Raises
     ------
     AttnError
-        There is no such lesson or tokenizer, or a number is out of range.
+        There is no such lesson, tokenizer or model, or a number is out of range.
     """
     from core.errors import SettingError
     from core.lessons import bundled_lessons, open_lesson
     from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
+    from core.types import CheckpointModel
     from tui.serve.allowed import Allowed
 
     if not 1 <= options["most_tokens"] <= MAX_TOKENS:
@@ -121,8 +134,9 @@ def allowed(options: dict[str, Any], tokenizer: str) -> Allowed:
     tokenizers = options["allow_tokenizer"] or tuple(PATTERNS)
     for name in tokenizers:
         open_tokenizer(name)
-    if tokenizer not in tokenizers:
-        tokenizers = (tokenizer, *tokenizers)
-    return Allowed(
-        lessons, tokenizers, options["most_tokens"], options["idle"] * 60, options["total"] * 60
-    )
+    if request.tokenizer not in tokenizers:
+        tokenizers = (request.tokenizer, *tokenizers)
+    first = [request.model] if isinstance(request.model, CheckpointModel) else []
+    models = dict.fromkeys((*first, *map(named_model, options["allow_model"])))
+    idle, total = options["idle"] * 60, options["total"] * 60
+    return Allowed(lessons, tokenizers, options["most_tokens"], idle, total, tuple(models))

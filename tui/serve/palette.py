@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 
+from core import counts
+from core.language import _
 from core.lessons import Lesson
 from core.text import visible
+from core.types import CheckpointModel, ModelSpec
 from tui.palette import Command, ExplorerCommands
+from tui.scene import RANDOM
 from tui.serve.allowed import PALETTE_FUNCTIONS
 from tui.serve.screen import DemoScreen
 
@@ -28,7 +33,20 @@ class DemoCommands(ExplorerCommands):
             yield visible(os.path.basename(name)), name
 
     def _commands(self) -> Iterator[Command]:
-        return (command for command in super()._commands() if self._may(command.run))
+        commands = chain(self._models(), super()._commands())
+        return (command for command in commands if self._may(command.run))
+
+    def _models(self) -> Iterator[Command]:
+        """The models that the host allowed, but for the one that is shown."""
+        shown = self.demo.state.asked.model
+        for model in self.demo.allowed.models:
+            shape = f"{model.family} · {counts.layers(model.layers)} × {counts.heads(model.heads)}"
+            if model != shown:
+                name = _("Model: {name}").format(name=model.name)
+                yield Command(name, shape, partial(self.demo.use_model, model))
+        if isinstance(shown, CheckpointModel):
+            name = _("Model: {name}").format(name=_("seeded"))
+            yield Command(name, _(RANDOM), partial(self.demo.use_model, ModelSpec()))
 
     def _may(self, run: Callable[[], object]) -> bool:
         """Whether a command is of a known kind, and its action is allowed."""

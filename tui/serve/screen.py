@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import AttnError
 from core.language import _
+from core.types import CheckpointModel, ModelSpec, Request
 from tui.keys import GROUPS
 from tui.scene import View
 from tui.serve.allowed import SCREEN_ACTIONS, Allowed, action_name
@@ -41,11 +42,21 @@ class DemoScreen(FollowingScreen):
         known = action_name(action) in SCREEN_ACTIONS or action.startswith("app.")
         return known and self.may(action)
 
+    def use_model(self, model: CheckpointModel | ModelSpec) -> None:
+        """Explore the sentence with another model."""
+        self.guide = None
+        request = Request(self.sentence.true_text, model=model)
+        self.show_view(View(request, compare=self.state.view.compare), {})
+
     def answered(self) -> None:
-        error = self.state.error
-        if error is not None:
-            self.state.error = _told(error, self.allowed)
+        for name in ("error", "compared"):
+            found = getattr(self.state, name)
+            if isinstance(found, AttnError):
+                setattr(self.state, name, _told(found, self.allowed))
         super().answered()
+
+    def keeps(self, request: Request, error: AttnError) -> bool:
+        return super().keeps(request, _told(error, self.allowed))
 
     def action_help(self) -> None:
         from tui.screens.help import HelpScreen

@@ -16,7 +16,8 @@ from core.language import _
 from tui.serve.access import Access
 from tui.serve.errors import ServeError
 from tui.serve.hostkey import host_key
-from tui.serve.house import Guest, House, log, short
+from tui.serve.house import Guest, House
+from tui.serve.log import log, short
 from tui.serve.presentation import USER
 from tui.serve.session import Session
 

@@ -31,7 +31,7 @@ def demo_app(options: dict[str, Any]) -> DemoApp:
     options = dict(options)
     limits = take_allowances(options)
     view = build_view(one_text(options["words"]), options)
-    found = allowed(limits, view.request.tokenizer)
+    found = allowed(limits, view.request)
     set_most_tokens(found.most_tokens)
     check(view)
 

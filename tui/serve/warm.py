@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import pkgutil
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.language import LANGUAGES, set_language
@@ -12,8 +15,12 @@ from tui.terminal.checks import prepare_environment
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-# Through the panes, the sentence, the help and the palette.
-_KEYS = ("tab", "down", "right", "e", "a", "backspace", "escape", "question_mark", "escape")
+    from core.types import CheckpointModel
+
+# Through a pane, the sentence, the help and the palette.
+_KEYS = ("down", "right", "e", "a", "backspace", "escape", "question_mark", "escape", "ctrl+p")
+_PACKAGES = ("core", "tui.screens", "tui.widgets", "tui.terminal")
+_MODULES = ("tui.palette", "tui.serve.live", "tui.serve.palette")
 
 
 def warm(words: Sequence[str]) -> None:
@@ -22,16 +29,34 @@ def warm(words: Sequence[str]) -> None:
     for language in LANGUAGES:
         set_language(language)
     set_language("en")
+    for name in (*_MODULES, *(name for package in _PACKAGES for name in _inside(package))):
+        import_module(name)
 
-    import tui.serve.live
-    import tui.terminal.driver  # noqa: F401
+    from core.parallel import end_threads
     from tui.cli import parse
     from tui.serve.start import demo_app
-    from tui.terminal.output import SgrCompressor
 
-    SgrCompressor().feed("")
-    app = demo_app(dict(parse(words).params))
+    with parse(words) as ctx:
+        app = demo_app(dict(ctx.params))
+    read_models(app.allowed.models)
     asyncio.run(app.run_async(headless=True, size=(120, 36), auto_pilot=_walk))
+    end_threads()
+
+
+def read_models(models: Sequence[CheckpointModel]) -> None:
+    """Run every model once: weights that had to be made float32 are then there for all."""
+    from core.errors import AttnError
+    from core.runner import run
+    from core.types import Request
+
+    for model in models:
+        with suppress(AttnError):  # a session says why
+            run(Request("a", model=model))
+
+
+def _inside(package: str) -> list[str]:
+    path = import_module(package).__path__
+    return [each.name for each in pkgutil.walk_packages(path, f"{package}.")]
 
 
 async def _walk(pilot: Pilot[Any]) -> None:

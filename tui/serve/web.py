@@ -11,8 +11,8 @@ from aiohttp import web
 from textual_serve.server import Server
 
 from core.language import _
-from tui.serve.house import log
 from tui.serve.isolate import KEPT_OF_HOST
+from tui.serve.log import log
 from tui.serve.web_child import COMMAND
 
 
