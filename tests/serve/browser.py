@@ -12,12 +12,13 @@ from tests.terminal.pty_session import DEADLINE
 
 
 class Browser:
-    """One page; `received` has what its web sockets have got."""
+    """One page; `received` has what its web sockets have got, `requested` what it asked for."""
 
     def __init__(self, folder, url) -> None:
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
         self._numbers, self._buffer, self.received = count(1), b"", b""
+        self.requested = []
         options = (
             "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run"
             " --disable-background-networking --window-size=1200,800 --remote-debugging-pipe"
@@ -80,6 +81,8 @@ class Browser:
         *whole, self._buffer = self._buffer.split(b"\0")
         answers = [json.loads(each) for each in whole]
         for answer in answers:
+            if answer.get("method") == "Network.requestWillBeSent":
+                self.requested.append(answer["params"]["request"]["url"])
             if answer.get("method") == "Network.webSocketFrameReceived":
                 frame = answer["params"]["response"]
                 if frame["opcode"] == 2:

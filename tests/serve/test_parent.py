@@ -218,8 +218,10 @@ def _wait_for_the_same(*sessions):
 
 
 def _cells(session):
+    """All cells; the colour of the letter that a blank has not is whatever was sent last."""
     buffer, lines, columns = session.screen.buffer, session.screen.lines, session.screen.columns
-    return [[buffer[y][x] for x in range(columns)] for y in range(lines)]
+    found = [buffer[y][x] for y in range(lines) for x in range(columns)]
+    return [cell if cell.data.strip() else cell._replace(fg="", bold=False) for cell in found]
 
 
 IMPORTS = """

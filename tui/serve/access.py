@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from core.language import _
 from core.text import visible
 from tui.serve.errors import ServeError
 
+WRONG = 1.0  # seconds that a wrong password takes
 PASSWORD = "ATTN_TUI_PASSWORD"  # noqa: S105 - the name of a variable
 
 
@@ -45,16 +47,7 @@ def access(keys: str | None, password_file: str | None, anybody: bool) -> Access
     ServeError
         Nobody could, or a file cannot be read.
     """
-    password = os.environ.pop(PASSWORD, "")  # no process that is started inherits it
-    if password_file is not None:
-        password = _read(password_file).partition("\n")[0].rstrip("\r")
-        if not password:
-            raise ServeError(
-                _("the first line of {file}, the password, is empty").format(
-                    file=visible(password_file)
-                ),
-                _("write one there"),
-            )
+    password = _password(password_file)
     if anybody and (keys or password):
         raise ServeError(
             _("--open lets everybody in, whatever keys and passwords say"),
@@ -71,6 +64,53 @@ def access(keys: str | None, password_file: str | None, anybody: bool) -> Access
     if keys is not None:
         _read(keys)
     return Access(keys, password.encode("utf-8", "surrogateescape") or None, anybody)
+
+
+def access_by_page(password_file: str | None, anybody: bool, host: str) -> Access:
+    """Who may open a page; one that only this machine can reach needs no password.
+
+    Raises
+    ------
+    ServeError
+        Others could come in without a password, or the file cannot be read.
+    """
+    password = _password(password_file)
+    if password and anybody:
+        raise ServeError(
+            _("--open lets everybody in, whatever keys and passwords say"),
+            _("leave out --open, or the others"),
+        )
+    if not (password or anybody or _is_loopback(host)):
+        raise ServeError(
+            _("others can reach a page at {host}, and it has no password").format(
+                host=visible(host)
+            ),
+            _("give --password-file FILE or a password in {name}, or say --open").format(
+                name=PASSWORD
+            ),
+        )
+    return Access(password=password.encode("utf-8", "surrogateescape") or None, open=not password)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _password(file: str | None) -> str:
+    """The password of the file, else of the environment, where no other process finds it."""
+    password = os.environ.pop(PASSWORD, "")
+    if file is None:
+        return password
+    password = _read(file).partition("\n")[0].rstrip("\r")
+    if not password:
+        raise ServeError(
+            _("the first line of {file}, the password, is empty").format(file=visible(file)),
+            _("write one there"),
+        )
+    return password
 
 
 def _read(name: str) -> str:

@@ -83,8 +83,10 @@ def serve(
     """Check what a session would be refused for, then serve."""
     if ssh + web + print_sshd != 1:
         raise click.UsageError(_("say how to serve: --ssh, --web or --print-sshd"))
-    if options["present"] and not ssh:
-        raise click.UsageError(_("--present goes with --ssh"))
+    for name in ("present", "authorized_keys", "host_key"):
+        if options[name] and not ssh:
+            said = _("--{option} goes with --ssh")
+            raise click.UsageError(said.format(option=name.replace("_", "-")))
     found = _session_words(words, theme, options)
     _check_numbers(options)
     gc.enable()  # what the command line has paused for a quick start
@@ -161,8 +163,11 @@ def _serve_ssh(words: list[str], options: dict[str, Any]) -> None:
 
 
 def _serve_web(words: list[str], options: dict[str, Any]) -> None:
+    from tui.serve.access import access_by_page
     from tui.serve.errors import ServeError
 
+    host = options["host"]
+    who = access_by_page(options["password_file"], options["anybody"], host)
     try:
         from tui.serve import web
     except ImportError as error:
@@ -170,7 +175,7 @@ def _serve_web(words: list[str], options: dict[str, Any]) -> None:
             _("serving in a browser needs textual-serve, which is not installed"),
             _("install it with pip install 'attn-tui[web]'"),
         ) from error
-    web.run(words, options["max_sessions"], options["host"], _port(options, WEB_PORT))
+    web.run(words, options["max_sessions"], host, _port(options, WEB_PORT), who)
 
 
 def _port(options: dict[str, Any], usual: int) -> int:

@@ -13,16 +13,16 @@ from typing import Any
 import asyncssh
 
 from core.language import _
-from tui.serve.access import Access
-from tui.serve.errors import ServeError
+from tui.serve.access import WRONG, Access
+from tui.serve.errors import ServeError, cannot_listen
 from tui.serve.hostkey import host_key
 from tui.serve.house import Guest, House
 from tui.serve.log import log, short
 from tui.serve.presentation import USER
 from tui.serve.session import Session
 
-# Seconds: to log in, between signs of life, after a wrong password, for last words to be sent.
-LOGIN, ALIVE, WRONG, FAREWELL = 30, 15, 1.0, 2.0
+# Seconds: to log in, between signs of life, for last words to be sent.
+LOGIN, ALIVE, FAREWELL = 30, 15, 2.0
 MISSED = 3  # signs of life
 # Bytes that wait for a slow line; beyond, the app waits, and draws the last state only.
 OUTPUT_HIGH, OUTPUT_LOW = 32_768, 8_192
@@ -213,12 +213,7 @@ async def serve(house: House, access: Access, host: str, port: int, key_file: Pa
             reuse_address=True,
         )
     except OSError as error:
-        raise ServeError(
-            _("cannot listen on {host}, port {port} ({reason})").format(
-                host=host, port=port, reason=error.strerror or error
-            ),
-            _("choose another with --host and --port"),
-        ) from error
+        raise cannot_listen(host, port, error) from error
     except ValueError as error:
         raise ServeError(
             _("{file} holds a line that is no key ({reason})").format(
