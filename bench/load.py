@@ -152,7 +152,7 @@ async def measure(sessions: int, seconds: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=40, metavar="N")
-    parser.add_argument("--seconds", type=float, default=60, metavar="S")
+    parser.add_argument("--seconds", type=float, default=180, metavar="S")
     options = parser.parse_args()
     asyncio.run(measure(min(options.sessions, MOST_SESSIONS), min(options.seconds, MOST_SECONDS)))
 
