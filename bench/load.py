@@ -93,7 +93,7 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure(sessions: int, seconds: float) -> None:
+async def measure(sessions: int, seconds: float, words: list[str]) -> None:
     home = tempfile.mkdtemp()
     command = [
         Path(sys.executable).with_name("attn-tui"),
@@ -105,7 +105,7 @@ async def measure(sessions: int, seconds: float) -> None:
     ]
     with Path(home, "log").open("wb") as log:
         server = subprocess.Popen(
-            [*command, "--max-sessions", str(sessions)],
+            [*command, "--max-sessions", str(sessions), *words],
             stdout=log, stderr=log, env={**os.environ, "HOME": home, "XDG_DATA_HOME": ""},
         )  # fmt: skip
     try:
@@ -153,8 +153,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=40, metavar="N")
     parser.add_argument("--seconds", type=float, default=180, metavar="S")
+    parser.add_argument("words", nargs="*", help="for attn-tui serve, after --")
     options = parser.parse_args()
-    asyncio.run(measure(min(options.sessions, MOST_SESSIONS), min(options.seconds, MOST_SECONDS)))
+    sessions = min(options.sessions, MOST_SESSIONS)
+    asyncio.run(measure(sessions, min(options.seconds, MOST_SECONDS), options.words))
 
 
 if __name__ == "__main__":

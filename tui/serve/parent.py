@@ -19,7 +19,6 @@ import signal
 import socket
 import sys
 import termios
-import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -30,14 +29,15 @@ READ_SIZE, MOST_FILES = 65_536, 64
 
 def main() -> None:
     """Get ready, then fork until the server is gone."""
+    from tui.serve.log import log
     from tui.serve.warm import warm
 
     gc.disable()  # a collection would write to what is shared
     words = tuple(sys.argv[1:])
     try:
         warm(words)
-    except Exception:  # sessions begin all the same, only later
-        traceback.print_exc()
+    except Exception as error:  # sessions begin all the same, only later
+        log(f"the parent of sessions is not ready: {type(error).__name__}: {error}")
     gc.collect()
     gc.freeze()
     Parent(socket.socket(fileno=0), words).serve()
