@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import ATTN_TUI
+from tests.core.small_checkpoints import speaking
 from tests.serve.helpers import READY, Server, alive, end, leave, wait_until
 from tests.terminal.pty_session import PtySession
 from tests.terminal.test_driver import assert_restored
@@ -114,14 +115,25 @@ def test_many_are_asked_for_at_once():
 
 
 def test_there_is_nothing_to_fork_but_one_thread(tmp_path):
-    with Server(tmp_path, "--open") as server, server.client() as session:
-        session.wait_for(READY)
+    """Also with models whose weights were read; and no file is left open by a session."""
+    models = ["--allow-model", speaking("bert-legacy", tmp_path)]
+    with Server(tmp_path, "--open", *models) as server:
+        with server.client() as session:
+            session.wait_for(READY)
+            leave(session)
+        wait_until(lambda: "disconnected" in server.said)
         (parent,) = server.parents
+        pids = (parent, server.process.pid)
+        before = [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids]
         assert len(os.listdir(f"/proc/{parent}/task")) == 1
         found = Path(f"/proc/{parent}/environ").read_text()
         names = {entry.partition("=")[0] for entry in found.split("\0") if entry}
         assert names <= {"LC_ALL", "PATH", "TZ", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}
-        leave(session)
+        for _ in range(3):
+            with server.client() as session:
+                leave(session)
+        after = lambda: [len(os.listdir(f"/proc/{pid}/fd")) for pid in pids]  # noqa: E731
+        wait_until(lambda: after() == before)
 
 
 def test_the_parent_is_killed(tmp_path):

@@ -1,5 +1,6 @@
 """The demo: what the host allowed can be reached, and nothing else."""
 
+import json
 import os
 import string
 import sys
@@ -428,6 +429,36 @@ async def test_the_whole_time_ends_whatever_is_pressed(monkeypatch):
         pilot.app._watch_limits()
         await settle(pilot)
         assert not pilot.app.is_running
+
+
+async def _until(pilot, holds):
+    for _ in range(1000):  # what comes through a pipe settles nothing
+        if holds():
+            return
+        await settle(pilot)
+    raise AssertionError(holds)
+
+
+async def test_who_watches_a_presenter_is_not_idle(monkeypatch):
+    clock = Clock(monkeypatch)
+    for_viewer, presenter = os.pipe()
+    allowed = everything(idle=600)
+    async with open_demo(allowed=allowed, size=(80, 24), follow=for_viewer) as pilot:
+        for heads in ("1", "2", "8"):
+            clock.now += 599
+            os.write(presenter, json.dumps(["--heads", heads]).encode() + b"\n")
+            await _until(pilot, lambda shown=f"× {heads} head": says(pilot, shown))
+            pilot.app._watch_limits()
+            assert pilot.app.is_running
+        await press(pilot, "f")  # alone now, and away
+        clock.now += 599
+        os.write(presenter, json.dumps(["--heads", "4"]).encode() + b"\n")
+        await _until(pilot, lambda: explorer_of(pilot.app)._heard == ["--heads", "4"])
+        clock.now += 2
+        pilot.app._watch_limits()
+        await settle(pilot)
+        assert not pilot.app.is_running
+    os.close(presenter)
 
 
 @pytest.fixture

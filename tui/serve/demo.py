@@ -60,7 +60,7 @@ class DemoApp(AttnApp):
         if lead is not None:
             screen.lead(lead)
         if follow is not None:
-            screen.follow(follow)
+            screen.follow(follow, self._touch)
         return screen
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
@@ -115,12 +115,16 @@ class DemoApp(AttnApp):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent | events.Paste):
-            self.limits.touched = monotonic()
-            if self._warned == "idle":
-                self._warned = None
-                self.clear_notifications()
-                self._watch_limits()
+            self._touch()
         await super().on_event(event)
+
+    def _touch(self) -> None:
+        """Somebody is there: pressed a key, or was shown something by the presenter."""
+        self.limits.touched = monotonic()
+        if self._warned == "idle":
+            self._warned = None
+            self.clear_notifications()
+            self._watch_limits()
 
     def _watch_limits(self) -> None:
         """Warn of the end or end, when it is time, and look again when it may be."""

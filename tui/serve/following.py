@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from click import ClickException
@@ -37,7 +38,9 @@ class FollowingScreen(ExplorerScreen):
     def lead(self, pipe: int) -> None:
         self.leader = Leader(pipe)
 
-    def follow(self, pipe: int) -> None:
+    def follow(self, pipe: int, watched: Callable[[], None]) -> None:
+        """Hear a presenter; `watched` is told when something new is looked at."""
+        self._watched = watched
         self._follower = Follower(pipe, self._hear)
         self.following = True
         self._pipe = pipe
@@ -101,6 +104,7 @@ class FollowingScreen(ExplorerScreen):
     def _hear(self, words: list[str]) -> None:
         self._heard = words
         if self.following:
+            self._watched()
             self._show(words)
 
     def _show(self, words: list[str]) -> None:

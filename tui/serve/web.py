@@ -87,7 +87,7 @@ class WebServer(Server):
                 log(f"{request.remote or '-'} wrong password")
                 await asyncio.sleep(WRONG)
             raise web.HTTPUnauthorized(
-                headers={"WWW-Authenticate": 'Basic realm="attn-tui", charset="UTF-8"'}
+                headers={"WWW-Authenticate": 'Basic realm="attn-tui",charset="UTF-8"'}
             )
         response = await handler(request)
         if not response.prepared:
