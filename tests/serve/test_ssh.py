@@ -330,6 +330,7 @@ def test_the_host_says_goodbye(tmp_path, number):
                 session.wait_for(READY)
             pids = server.sessions
             assert len(pids) == 2
+            parents = server.parents
             server.process.send_signal(number)
             for session in (one, two):
                 session.wait_for_exit()
@@ -338,6 +339,7 @@ def test_the_host_says_goodbye(tmp_path, number):
             wait_until(lambda: server.process.poll() is not None)
             assert server.process.returncode == 0
             assert not any(map(alive, pids))
+            wait_until(lambda: not any(map(alive, parents)))
         first = server.said
     with Server(tmp_path, "--open") as server:
         key = re.compile(r"Host key: +(\S+)")
@@ -348,9 +350,10 @@ def test_a_host_that_is_killed_leaves_no_session(tmp_path):
     """Also where hanging up is ignored, as under nohup."""
     with Server(tmp_path, "--open", ignored=[signal.SIGHUP]) as server, server.client() as session:
         session.wait_for(READY)
-        (pid,) = server.sessions
+        pids = [*server.sessions, *server.parents]
+        assert len(pids) == 2
         server.process.kill()
-        wait_until(lambda: not alive(pid), deadline=2)
+        wait_until(lambda: not any(map(alive, pids)), deadline=2)
         session.wait_for_exit()
 
 

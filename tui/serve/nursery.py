@@ -111,15 +111,13 @@ class Nursery:
         OSError
             There is no room for it.
         """
-        await self._there.wait()
-        assert self._line is not None  # noqa: S101 - it is there
         life, end = os.pipe()
         child = Child(life)
         born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         given = [terminal, end, *pipes]
         request = {"words": [*words], "environment": dict(environment), "files": len(given)}
         try:
-            socket.send_fds(self._line, [json.dumps(request).encode() + b"\n"], given)
+            await self._ask(json.dumps(request).encode() + b"\n", given)
             self._asked.append((child, born))
             await born
         except BaseException:
@@ -128,6 +126,16 @@ class Nursery:
         finally:
             os.close(end)
         return child
+
+    async def _ask(self, request: bytes, files: Sequence[int]) -> None:
+        """Send a request to the parent, or to the next one where this one has just ended."""
+        while True:
+            await self._there.wait()
+            assert self._line is not None  # noqa: S101 - it is there
+            with suppress(ConnectionError):
+                socket.send_fds(self._line, [request], files)
+                return
+            self._there.clear()
 
     async def close(self) -> None:
         """End the parent; its sessions have ended."""
