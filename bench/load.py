@@ -123,10 +123,10 @@ async def measure(sessions: int, seconds: float, words: list[str]) -> None:
         pids = children(parent)
         used = {pid: -cpu(pid) for pid in (*pids, server.pid, os.getpid())}
         begin.set()
-        await asyncio.sleep(seconds / 2)
+        await asyncio.sleep(max(1.0, seconds - 2))  # all are still there
         memory = sorted(map(private, pids))
         shared = private(parent)
-        half = {pid: used[pid] + cpu(pid) for pid in used}
+        spent = {pid: used[pid] + cpu(pid) for pid in used}
         keys = sum(len(typist.times) for typist in typists)
         await asyncio.gather(*people)
         times = [each for typist in typists for each in typist.times]
@@ -135,7 +135,7 @@ async def measure(sessions: int, seconds: float, words: list[str]) -> None:
               f" 95th percentile {quantiles(times, n=20)[-1] * 1000:.0f} ms,"
               f" largest {max(times) * 1000:.0f} ms")  # fmt: skip
         print(f"{sum(t.size for t in typists) / max(1, len(times)):.0f} bytes a key")
-        parts = (sum(half[pid] for pid in pids), half[server.pid], half[os.getpid()])
+        parts = (sum(spent[pid] for pid in pids), spent[server.pid], spent[os.getpid()])
         sessions_, server_, clients = (part / keys * 1000 for part in parts)
         print(f"processor time a key: sessions {sessions_:.1f} ms, server {server_:.1f} ms,"
               f" clients {clients:.1f} ms")  # fmt: skip

@@ -34,7 +34,7 @@ def to_strip(line: Line, width: int, base: Style, side: Segment | None = None) -
     return _strip(tuple(line), width, base, side)
 
 
-@lru_cache(maxsize=1024)  # most lines are what they were a moment ago
+@lru_cache(maxsize=256)  # most lines are what they were a moment ago
 def _strip(
     line: tuple[tuple[str, Style], ...], width: int, base: Style, side: Segment | None
 ) -> Strip:
