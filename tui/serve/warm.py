@@ -51,7 +51,7 @@ def read_models(models: Sequence[CheckpointModel]) -> None:
 
     for model in models:
         with suppress(AttnError):  # a session says why
-            run(Request("a", model=model))
+            run(Request("a", model=model, target=None if model.writes is None else "a"))
 
 
 def _inside(package: str) -> list[str]:
