@@ -121,9 +121,9 @@ def explore(words: tuple[str, ...], theme: str | None, demo: bool, **options: An
     """Check all that can be checked on the shell's screen, then open the explorer's."""
     _check_terminal()
     if demo:
-        from tui.serve.start import open_demo
+        from tui.serve.start import demo_of, open_demo
 
-        open_demo(click.get_current_context().params)
+        open_demo(demo_of(click.get_current_context().params))
     refuse_allowances(given())
     _open(build_view(one_text(words), options), theme)
 

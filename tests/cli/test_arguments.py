@@ -83,8 +83,6 @@ def test_show_and_the_explorer_share_their_options():
     explorer = {"--ascii", "--version", "--help"}
     explorer |= {
         "--demo",
-        "--lead",
-        "--follow",
         *(f"--{name.replace('_', '-')}" for name in ALLOWANCES),
     }
 

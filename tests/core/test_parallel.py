@@ -15,9 +15,9 @@ def three(monkeypatch):
     """Three threads, and everything worth sharing out."""
     monkeypatch.setattr(parallel, "threads", lambda: 3)
     monkeypatch.setattr(parallel, "_WORTH", 1)
-    parallel._helpers.cache_clear()
+    parallel.end_threads()
     yield
-    parallel._helpers.cache_clear()
+    parallel.end_threads()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 10])

@@ -20,12 +20,13 @@ from tests.terminal.test_driver import assert_restored
 # A parent whose sessions print what they have got.
 PROBE = """
 import json, os, random, signal, socket, sys, termios, threading
-import tui.cli
+import tui.serve.start
+from core.language import spoken
 from tui.serve.parent import Parent
 
-def look(words):
+def look(demo, **pipes):
     print(json.dumps({
-        "words": words, "environment": dict(os.environ),
+        "demo": demo, "pipes": pipes, "language": spoken(), "environment": dict(os.environ),
         "files": sorted(int(n) for n in os.listdir("/proc/self/fd")),
         "terminals": [s.isatty() for s in (sys.stdin, sys.stdout, sys.__stderr__)],
         "leads": os.getsid(0) == os.getpid() == os.tcgetpgrp(0),
@@ -34,10 +35,16 @@ def look(words):
     }))
     sys.exit(7)
 
-tui.cli.main = look
+tui.serve.start.open_demo = look
 os.pipe()  # of the parent, and of no session
-Parent(socket.socket(fileno=0), ("last",)).serve()
+Parent(socket.socket(fileno=0), "a demo").serve()
 """
+
+
+# For libraries, by `tui.terminal.checks`.
+THREADS = {
+    "TOKENIZERS_PARALLELISM": "false", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
+}  # fmt: skip
 
 
 class Probe:
@@ -63,7 +70,9 @@ class Probe:
         master, slave = pty.openpty()
         life, life_end = os.pipe()
         files = [slave, life_end, *([] if pipe is None else [pipe])]
-        request = {"words": ["first"], "environment": {"TERM": "xterm"}, "files": len(files)}
+        part = "" if pipe is None else "lead"
+        request = {"environment": {"TERM": "xterm"}, "language": "zh", "part": part}
+        request["files"] = len(files)
         socket.send_fds(self.line, [json.dumps(request).encode() + b"\n"], files)
         for file in (slave, life_end):
             os.close(file)
@@ -82,8 +91,10 @@ def test_what_a_session_has_of_its_parent():
         found, (born, ended) = probe.ask(pipe)
         assert found.pop("random") != probe.ask()[0]["random"]
         assert found == {
-            "words": ["first", "last"],
-            "environment": {"TERM": "xterm"},
+            "demo": "a demo",
+            "pipes": {"lead": 4},
+            "language": "zh",
+            "environment": {"TERM": "xterm", **THREADS},
             "files": [0, 1, 2, 3, 4, 5],  # 5 is the list of files itself
             "terminals": [True, True, True],
             "leads": True,
@@ -101,7 +112,7 @@ def test_many_are_asked_for_at_once():
         for _ in range(30):
             master, slave = pty.openpty()
             life, life_end = os.pipe()
-            request = {"words": [], "environment": {}, "files": 2}
+            request = {"environment": {"TERM": "xterm"}, "language": "en", "part": "", "files": 2}
             socket.send_fds(probe.line, [json.dumps(request).encode() + b"\n"], [slave, life_end])
             os.close(slave)
             os.close(life_end)
@@ -234,6 +245,13 @@ def _cells(session):
     buffer, lines, columns = session.screen.buffer, session.screen.lines, session.screen.columns
     found = [buffer[y][x] for y in range(lines) for x in range(columns)]
     return [cell if cell.data.strip() else cell._replace(fg="", bold=False) for cell in found]
+
+
+def test_a_terminal_that_cannot_draw(server):
+    with server.client(env={"TERM": "dumb"}) as session:
+        assert session.wait_for_exit() == 2
+        assert "attn-tui cannot draw on a terminal with TERM=dumb" in session.output
+        assert "fault" not in session.output
 
 
 IMPORTS = """

@@ -15,7 +15,7 @@ from core.language import _, spoken
 from tui.serve.isolate import KEPT_OF_HOST
 from tui.serve.log import log
 from tui.serve.nursery import Nursery
-from tui.serve.parent import PIPE
+from tui.serve.parent import REFUSED
 from tui.serve.presentation import Presentation
 from tui.serve.session import Session
 from tui.terminal.leaving import RESTORE
@@ -109,9 +109,13 @@ class House:
         self._running[session] = guest.name
         log(f"{guest.name} session {number} begins ({len(self._running)} of {self.most})")
         try:
-            with self._pipe(guest) as (more, pipes):
-                words = [*more, *_language(guest.environment)]
-                begin = partial(self._nursery.bear, words, self.environment(guest), pipes)
+            with self._pipe(guest) as (part, pipes):
+                asked = {
+                    "environment": self.environment(guest),
+                    "language": _language(guest.environment),
+                    "part": part,
+                }
+                begin = partial(self._nursery.bear, asked, pipes)
                 code = await session.run(begin, guest.size)
         except OSError as error:
             log(f"{guest.name} session {number} did not begin: {error.strerror}")
@@ -124,26 +128,26 @@ class House:
             session.show(RESTORE.encode())  # it had no time to give the terminal back
         if self.closing:
             tell(_("The host has ended this session. Goodbye."))
-        elif code not in (None, 0, 129):
+        elif code not in (None, 0, REFUSED, 129):
             tell(_("This session has ended because of a fault. Connect again."))
         return code or 0
 
     @contextmanager
-    def _pipe(self, guest: Guest) -> Iterator[tuple[list[str], list[int]]]:
-        """Words and pipes of a session that presents or follows."""
+    def _pipe(self, guest: Guest) -> Iterator[tuple[str, list[int]]]:
+        """What a session does of presenting, and the pipe for it."""
         if self.presentation is None:
-            yield [], []
+            yield "", []
         elif guest.presents:
             pipe = self.presentation.lead()
             try:
-                yield ["--lead", str(PIPE)], [pipe]
+                yield "lead", [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.leave()
         else:
             pipe, feed = self.presentation.follow()
             try:
-                yield ["--follow", str(PIPE)], [pipe]
+                yield "follow", [pipe]
             finally:
                 os.close(pipe)
                 self.presentation.drop(feed)
@@ -165,10 +169,10 @@ class House:
         await self._nursery.close()
 
 
-def _language(environment: Mapping[str, str]) -> list[str]:
+def _language(environment: Mapping[str, str]) -> str:
     """The language of a guest whose client tells, else of the host."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     sent = next(filter(None, (environment.get(name) for name in names)), "C").partition(".")[0]
     if sent in ("C", "POSIX"):
-        return ["--lang", spoken()]
-    return ["--lang", "zh" if sent.startswith("zh") else "en"]
+        return spoken()
+    return "zh" if sent.startswith("zh") else "en"

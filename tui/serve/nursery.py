@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
+from typing import Any
 
 from tui.serve.log import log
 from tui.serve.parent import COMMAND
@@ -99,12 +100,11 @@ class Nursery:
 
     async def bear(
         self,
-        words: Sequence[str],
-        environment: Mapping[str, str],
+        session: Mapping[str, Any],
         pipes: Sequence[int],
         terminal: int,
     ) -> Child:
-        """Begin a session on a terminal.
+        """Begin a session on a terminal: its environment, language and part.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class Nursery:
         child = Child(life)
         born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         given = [terminal, end, *pipes]
-        request = {"words": [*words], "environment": dict(environment), "files": len(given)}
+        request = {**session, "files": len(given)}
         try:
             await self._ask(json.dumps(request).encode() + b"\n", given)
             self._asked.append((child, born))

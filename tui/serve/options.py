@@ -69,10 +69,6 @@ _DEMO = option(
     is_flag=True,
     help=N_("For guests: no files, no clipboard, only what the options below allow."),
 )
-_PIPES = tuple(  # which a server gives its sessions
-    option(name, type=int, hidden=True, help=N_("The number of a pipe."))
-    for name in ("--lead", "--follow")
-)
 NAMES = ("allow_lesson", "allow_tokenizer", "allow_model", "most_tokens", "idle", "total")
 
 
@@ -83,7 +79,7 @@ def allowances(command: Decorated) -> Decorated:
 
 def demo(command: Decorated) -> Decorated:
     """Add ``--demo`` and what goes with it."""
-    return _with((_DEMO, *_PIPES, *_ALLOWANCES), command)
+    return _with((_DEMO, *_ALLOWANCES), command)
 
 
 def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:

@@ -3,9 +3,10 @@
 What it has made by then is shared by all of them, as long as nobody writes to it. So it has one
 thread only, for a fork copies no other; and it knows no password, for it is not the server.
 
-The server asks on standard input, a socket: a line of JSON with the words and the environment of a
-session, and with it the terminal, the end of a pipe that closes when the session is gone, and the
-pipe of who presents or follows. Answers are the pid, or an error's number; later pid and exit code.
+The server asks on standard input, a socket: a line of JSON with a session's environment, language
+and part (of who presents or follows), and with it the terminal, the end of a pipe that closes when
+the session is gone, and the pipe of that part. Answers are the pid, or an error's number; later pid
+and exit code.
 """
 
 from __future__ import annotations
@@ -20,27 +21,32 @@ import socket
 import sys
 import termios
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from tui.serve.start import Demo
 
 COMMAND = (sys.executable, "-I", "-c", "from tui.serve.parent import main; main()")
 PIPE = 4  # its number in a session that presents or follows
+REFUSED = 2  # as the command line has it
 READ_SIZE, MOST_FILES = 65_536, 64
 
 
 def main() -> None:
     """Get ready, then fork until the server is gone."""
+    from core.errors import AttnError
     from tui.serve.log import log
-    from tui.serve.warm import warm
+    from tui.serve.warm import prepared
 
     gc.disable()  # a collection would write to what is shared
-    words = tuple(sys.argv[1:])
     try:
-        warm(words)
-    except Exception as error:  # sessions begin all the same, only later
-        log(f"the parent of sessions is not ready: {type(error).__name__}: {error}")
+        demo = prepared(tuple(sys.argv[1:]))
+    except AttnError as error:  # something has changed since the server looked
+        log(f"the parent of sessions cannot begin: {error}")
+        sys.exit(REFUSED)
     gc.collect()
     gc.freeze()
-    Parent(socket.socket(fileno=0), words).serve()
+    Parent(socket.socket(fileno=0), demo).serve()
 
 
 class Parent:
@@ -49,13 +55,13 @@ class Parent:
     Parameters
     ----------
     server : socket
-    words : list of str
-        What the command lines of all sessions end with.
+    demo : Demo
+        What each session begins with.
     """
 
-    def __init__(self, server: socket.socket, words: Sequence[str]) -> None:
+    def __init__(self, server: socket.socket, demo: Demo) -> None:
         self._server = server
-        self._words = words
+        self._demo = demo
         self._asked = b""
         self._files: list[int] = []
         self._ended, for_signals = os.pipe()
@@ -88,7 +94,7 @@ class Parent:
             self._tell(error=error.errno)
         else:
             if pid == 0:
-                _be_session(request, self._words, files)
+                _be_session(request, self._demo, files)
             self._tell(pid=pid)
         for file in files:
             os.close(file)
@@ -107,7 +113,7 @@ class Parent:
         self._server.sendall(json.dumps(answer).encode() + b"\n")
 
 
-def _be_session(request: dict[str, Any], words: Sequence[str], files: Sequence[int]) -> NoReturn:
+def _be_session(request: dict[str, Any], demo: Demo, files: Sequence[int]) -> NoReturn:
     """Be a session from start to end; what is above in the stack belongs to the parent."""
     code = 1
     try:
@@ -117,16 +123,27 @@ def _be_session(request: dict[str, Any], words: Sequence[str], files: Sequence[i
         _take_files(files)
         os.environ.clear()
         os.environ.update(request["environment"])
-
-        from tui.cli import main as explore
-
-        explore([*request["words"], *words])
+        _explore(demo, request["language"], request["part"])
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     finally:  # at once: taking apart what the parent has made would copy all of it
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         os._exit(code)
+
+
+def _explore(demo: Demo, language: str, part: str) -> NoReturn:
+    from core.language import set_language
+    from tui.serve.start import open_demo
+    from tui.terminal.checks import check_terminal, prepare_environment
+
+    prepare_environment()
+    set_language(language)
+    problem = check_terminal()
+    if problem:
+        print(problem, end="\r\n")  # the terminal is raw
+        sys.exit(REFUSED)
+    open_demo(demo, **({part: PIPE} if part else {}))
 
 
 def _take_files(files: Sequence[int]) -> None:

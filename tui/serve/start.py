@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from core.tokenization import set_most_tokens
@@ -12,11 +13,35 @@ from tui.serve.options import allowed, take_allowances
 from tui.text_given import one_text
 
 if TYPE_CHECKING:
+    from tui.scene import View
+    from tui.serve.allowed import Allowed
     from tui.serve.demo import DemoApp
 
 
-def demo_app(options: dict[str, Any]) -> DemoApp:
-    """The app of a demo, everything about it checked.
+@dataclass(frozen=True)
+class Demo:
+    """A demo, everything about it checked: it can be begun any number of times.
+
+    Attributes
+    ----------
+    view : View
+    theme : str, optional
+    allowed : Allowed
+    """
+
+    view: View
+    theme: str | None
+    allowed: Allowed
+
+    def app(self, lead: int | None = None, follow: int | None = None) -> DemoApp:
+        """Its app, which may lead or follow through a pipe."""
+        from tui.serve.demo import DemoApp
+
+        return DemoApp(self.view, self.theme, allowed=self.allowed, lead=lead, follow=follow)
+
+
+def demo_of(options: dict[str, Any]) -> Demo:
+    """The demo that options make, checked.
 
     Parameters
     ----------
@@ -34,19 +59,14 @@ def demo_app(options: dict[str, Any]) -> DemoApp:
     found = allowed(limits, view.request)
     set_most_tokens(found.most_tokens)
     check(view)
-
-    from tui.serve.demo import DemoApp
-
-    return DemoApp(
-        view, options["theme"], allowed=found, lead=options["lead"], follow=options["follow"]
-    )
+    return Demo(view, options["theme"], found)
 
 
-def open_demo(options: dict[str, Any]) -> NoReturn:
-    """Check what a demo allows, give up all else, then explore."""
+def open_demo(demo: Demo, **pipes: int | None) -> NoReturn:
+    """Give up all that a demo does not need, then explore."""
     from tui.serve.isolate import lock
     from tui.terminal.driver import run_app
 
-    app = demo_app(options)
+    app = demo.app(**pipes)
     lock()
     sys.exit(run_app(app))

@@ -16,15 +16,24 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from core.types import CheckpointModel
+    from tui.serve.start import Demo
 
 # Through a pane, the sentence, the help and the palette.
 _KEYS = ("down", "right", "e", "a", "backspace", "escape", "question_mark", "escape", "ctrl+p")
 _PACKAGES = ("core", "tui.screens", "tui.widgets", "tui.terminal")
-_MODULES = ("tui.palette", "tui.serve.live", "tui.serve.palette")
+_MODULES = ("tui.palette", "tui.serve.isolate", "tui.serve.live", "tui.serve.palette")
 
 
-def warm(words: Sequence[str]) -> None:
-    """Go through a session without a terminal: modules, style sheets and caches are there then."""
+def prepared(words: Sequence[str]) -> Demo:
+    """The demo of a command line, after one session of it without a terminal.
+
+    Modules, catalogues, style sheets, caches and the weights of models are there then.
+
+    Raises
+    ------
+    AttnError
+        The view or what is allowed is refused.
+    """
     prepare_environment()
     for language in LANGUAGES:
         set_language(language)
@@ -34,13 +43,14 @@ def warm(words: Sequence[str]) -> None:
 
     from core.parallel import end_threads
     from tui.cli import parse
-    from tui.serve.start import demo_app
+    from tui.serve.start import demo_of
 
     with parse(words) as ctx:
-        app = demo_app(dict(ctx.params))
-    read_models(app.allowed.models)
-    asyncio.run(app.run_async(headless=True, size=(120, 36), auto_pilot=_walk))
+        demo = demo_of(ctx.params)
+    read_models(demo.allowed.models)
+    asyncio.run(demo.app().run_async(headless=True, size=(120, 36), auto_pilot=_walk))
     end_threads()
+    return demo
 
 
 def read_models(models: Sequence[CheckpointModel]) -> None:

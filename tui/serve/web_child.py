@@ -16,7 +16,7 @@ def main() -> None:
     import tui.cli
     from core.language import set_language
     from tui.serve.isolate import lock
-    from tui.serve.start import demo_app
+    from tui.serve.start import demo_of
     from tui.terminal.checks import prepare_environment
     from tui.usage import take_language
 
@@ -24,7 +24,8 @@ def main() -> None:
     set_language(language or "en")
     size = _size()
     prepare_environment()
-    app = demo_app(tui.cli.parse(words).params)
+    with tui.cli.parse(words) as ctx:
+        app = demo_of(ctx.params).app()
 
     from textual.drivers.web_driver import WebDriver
 
