@@ -302,7 +302,7 @@ async def test_the_palette_switches_among_the_models_that_are_allowed(two_models
         }
         await press(pilot, "s")
         assert says(pilot, "trained weights stay as they are")
-        assert "derive" not in screen_text(pilot.app)
+        assert "s scale" not in screen_text(pilot.app)
         await choose(pilot, "Model: opt-after")
         assert says(pilot, "opt-after · OPT")
         await choose(pilot, "Model: seeded")
