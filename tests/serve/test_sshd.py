@@ -19,6 +19,9 @@ VARIABLES = ("LANG", "LC_ALL", "PYTHONPATH", "PYTHONINSPECT", "TEXTUAL_PRESS", "
 class Sshd(Server):
     """As `Server`, but the server is OpenSSH's, for the account that runs the tests."""
 
+    account = getpass.getuser()
+    entry = "PasswordAuthentication no\nPermitRootLogin prohibit-password\n"
+
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "log"
         key = make_key(folder)
@@ -31,7 +34,7 @@ class Sshd(Server):
         script.write_text(wrapper)
         script.chmod(0o755)
         block = (mark + block).replace("/usr/local/bin/attn-tui-demo", str(script))
-        block = block.replace("Match User demo", f"Match User {getpass.getuser()}")
+        block = block.replace("Match User demo", f"Match User {self.account}")
         (folder / "authorized").write_text((folder / "key.pub").read_text())
         with socket.create_server((HOST, 0)) as free:
             self.port = free.getsockname()[1]
@@ -39,14 +42,13 @@ class Sshd(Server):
         configuration.write_text(
             f"Port {self.port}\nListenAddress {HOST}\nHostKey {host_key}\nPidFile none\n"
             f"AuthorizedKeysFile {folder / 'authorized'}\nStrictModes no\nUsePAM no\n"
-            "PasswordAuthentication no\nPermitRootLogin prohibit-password\n"
-            f"Subsystem sftp internal-sftp\nAcceptEnv {' '.join(VARIABLES)}\n{block}"
+            f"{self.entry}Subsystem sftp internal-sftp\nAcceptEnv {' '.join(VARIABLES)}\n{block}"
         )
         if os.geteuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # Debian's service makes it
         subprocess.run([SSHD, "-t", "-f", configuration], check=True)
         self.process = subprocess.Popen(
-            [SSHD, "-D", "-e", "-f", configuration],
+            self.launched([SSHD, "-D", "-e", "-f", str(configuration)]),
             stdin=subprocess.DEVNULL,
             stdout=self.log.open("wb"),
             stderr=subprocess.STDOUT,
@@ -54,11 +56,15 @@ class Sshd(Server):
         wait_until(lambda: "listening" in self.said)
         self.key = ["-i", str(key), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes"]
 
+    def launched(self, command):
+        """What starts the server."""
+        return command
+
     def command(self, *options, user=None, words=()):
-        return super().command(*options, user=user or getpass.getuser(), words=words)
+        return super().command(*options, user=user or self.account, words=words)
 
     def client(self, *options, user=None, **settings):
-        return super().client(*options, user=user or getpass.getuser(), **settings)
+        return super().client(*options, user=user or self.account, **settings)
 
     @property
     def explorers(self) -> list[int]:
