@@ -87,10 +87,10 @@ def test_round_trips_of_300_ms(server):
 
 
 def multiplexers(folder):
-    socket_of_tmux = str(folder / "tmux")
+    (folder / "screenrc").write_text("altscreen on\n")
     return {
-        "tmux": ["tmux", "-S", socket_of_tmux, "-f", "/dev/null", "new-session"],
-        "screen": ["screen", "-U", "-c", "/dev/null"],
+        "tmux": ["tmux", "-S", str(folder / "tmux"), "-f", "/dev/null", "new-session"],
+        "screen": ["screen", "-U", "-c", str(folder / "screenrc")],
     }
 
 
