@@ -287,7 +287,7 @@ BARS = {
 @pytest.mark.parametrize("bar", BARS)
 async def test_a_click_on_a_hint_presses_its_key(bar, monkeypatch):
     keys, pane, hints, last, idle = BARS[bar]
-    async with open_app(start(pane=pane), (280, 40)) as pilot:
+    async with open_app(start(pane=pane), (320, 40)) as pilot:
         await press(pilot, *keys)
         pressed = []
 

@@ -275,3 +275,15 @@ async def test_2000_tokens_show_only_what_is_there():
         await press(pilot, "S")
         assert says(pilot, "pair 1 by weight")
         assert len(screen_lines(pilot.app)) == 36
+
+
+async def test_a_pooled_matrix_is_read_as_the_others_are():
+    async with open_app(start(query=100, key=50)) as pilot:
+        await press(pilot, "F")  # the column of the selected key is dropped
+        scene = explorer_of(pilot.app).scene
+        shown = pilot.app.screen.query_one("#pane-matrix")._bins
+        queries, keys = shown.ranges(*shown.of(100, 50))
+        rows = scene.rows(queries.start, queries.stop).weights[:, keys.start : keys.stop]
+        assert says(pilot, f"keys {keys.start}–{keys.stop - 1}: max {rows.max():.3f}")
+        await press(pilot, "down", "S")
+        assert not says(pilot, "by weight")  # pairs are ranked as they are
