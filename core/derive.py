@@ -40,7 +40,10 @@ from core.language import N_, _
 from core.names import ATTENTIONS
 from core.types import Array, Attention, CheckpointModel, LayerTrace, Switches, Trace
 
-PATTERN_CHECKS = (N_("rows sum to 1"), N_("masked cells 0"), N_("finite"))
+PATTERN_CHECKS = (
+    *(N_("rows sum to 1"), N_("masked cells 0"), N_("finite")),
+    N_("the row sums to 1"),  # of a real model, whose other rows may not have been made
+)
 
 
 def derive(
@@ -98,11 +101,11 @@ def derive(
     embedding = Pair(floats(part.queries.embed[query]), floats(part.keys.embed[key]))
     positions = _positions(part, switches, layer, query, key, embedding)
     projections = _projections(arrays, switches, layer, head, positions.resid_pre, component)
-    dot = dot_of(arrays, head, query, key)
+    dot = _dot(arrays, head, query, key)
     scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
     mask = MaskRow(tuple(part.masks[layer][query].tolist()))
     weights = normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
-    z = mix(arrays.v[head], weights.weights)
+    z = _mix(arrays.v[head], weights.weights)
     ends = layer == len(part.layers) - 1 and attention == list(found)[-1]
     resid_pre = None if ends else positions.resid_pre.query
     output = _output(arrays, head, query, z.total, resid_pre, component)
@@ -204,7 +207,7 @@ def _projections(
     return Projections(project(x.query, "w_q"), project(x.key, "w_k"), project(x.key, "w_v"))
 
 
-def dot_of(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
+def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
     q, keys = floats(arrays.q[head, query]), arrays.k[head].tolist()
     row = tuple(_added(map(mul, q, k)) for k in keys)
     return Dot(q, tuple(keys[key]), _products(q, keys[key]), row)
@@ -238,7 +241,7 @@ def normalize(
     return Normalizer(name, top, Sum(parts, total), weights, weights[key], similarity)
 
 
-def mix(values: Array, weights: Vector) -> Mix:
+def _mix(values: Array, weights: Vector) -> Mix:
     v = tuple(map(tuple, values.tolist()))
     terms = tuple(tuple(weight * x for x in row) for weight, row in zip(weights, v, strict=True))
     return Mix(v, terms, tuple(map(_added, zip(*terms, strict=True))))
@@ -272,7 +275,8 @@ def _add_and_norm(resid_pre: Vector, attn_out: Vector) -> Residual:
 
 
 def self_check(trace: Trace, derivation: Derivation) -> tuple[Check, ...]:
-    """Check the head that a derivation is about, and the derivation against its trace.
+    """Check the head that a derivation is about, and the derivation against its trace; of a real
+    model the row alone.
 
     Returns
     -------
@@ -282,17 +286,22 @@ def self_check(trace: Trace, derivation: Derivation) -> tuple[Check, ...]:
         derivation. A difference there is a part of 1 + the size of what was added up, and may be
         as large as `tolerance`.
     """
-    part, head = trace.attentions[derivation.attention], derivation.head
-    arrays, mask = part.layers[derivation.layer], part.masks[derivation.layer]
-    allowed = tolerance(trace)
-    pattern = arrays.pattern[head]
+    part, head, query = trace.attentions[derivation.attention], derivation.head, derivation.query
+    arrays, allowed = part.layers[derivation.layer], tolerance(trace)
+    row_alone = derivation.made is not None
+    some = slice(query, query + 1) if row_alone else slice(None)
+    mask = part.masks[derivation.layer][some]
+    pattern, dot, scores = (
+        np.asarray(array[head, some]) for array in (arrays.pattern, arrays.dot, arrays.attn_scores)
+    )
     checks = []
     if derivation.softmax.name != "none":
-        rows = pattern[mask.any(axis=1)].sum(axis=-1)
-        checks.append(_within(PATTERN_CHECKS[0], np.abs(rows - 1.0), allowed))
+        sums = pattern[mask.any(axis=1)].sum(axis=-1)
+        name = PATTERN_CHECKS[3 if row_alone else 0]
+        checks.append(_within(name, np.abs(sums - 1.0), allowed))
     checks.append(_within(PATTERN_CHECKS[1], np.abs(pattern[~mask]), 0.0))
-    kept = [getattr(arrays, name)[head] for name in ("q", "k", "v", "dot", "attn_scores", "z")]
-    kept += [pattern, arrays.resid_pre, arrays.attn_out, arrays.resid_post]
+    kept = [getattr(arrays, name)[head] for name in ("q", "k", "v", "z")]
+    kept += [pattern, dot, scores, arrays.resid_pre, arrays.attn_out, arrays.resid_post]
     unbounded = [0.0 if np.isfinite(array).all() else math.inf for array in kept]
     checks.append(_within(PATTERN_CHECKS[2], np.array(unbounded), 0.0))
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite fails the check

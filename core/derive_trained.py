@@ -13,11 +13,11 @@ import numpy as np
 from core.checkpoint_model import CheckpointModel
 from core.checkpoints.plan import StackPlan
 from core.checkpoints.weights import Weights
-from core.derivation import Derivation, Dot, Made, MaskRow, Output, Scale, Vector
-from core.derive import dot_of, floats, mix, normalize, times
+from core.derivation import Derivation, Dot, Made, MaskRow, Mix, Output, Scale, Sum, Vector
+from core.derive import floats, normalize, times
 from core.positions import relative_bias
 from core.trained import opened
-from core.types import LayerTrace, Trace
+from core.types import Array, LayerTrace, Trace
 
 
 def derive_trained(
@@ -28,14 +28,14 @@ def derive_trained(
     assert isinstance(model, CheckpointModel)  # noqa: S101 - as the caller knows
     plan, weights = opened(model.path).stack_of(attention)
     arrays = part.layers[layer]
-    dot = dot_of(arrays, head, query, key)
+    dot = _dot(arrays, head, query, key)
     bias = None
     if plan.relative is not None and attention != "cross":
         bias = _bias(plan, weights, head, query, len(part.keys.tokens))
     scale = _scale(dot, key, plan, layer, bias)
     mask = MaskRow(tuple(part.masks[layer][query].tolist()))
     row = normalize(arrays.k[head], dot, scale, mask, key, "softmax")
-    z = mix(arrays.v[head], row.weights)
+    z = _mix(np.asarray(arrays.v[head], np.float64), np.array(row.weights))
     return Derivation(
         attention=attention,
         layer=layer,
@@ -51,6 +51,22 @@ def derive_trained(
         output=_output(arrays, plan, weights, layer, head, query, z.total, attention, component),
         made=_made(plan, layer, attention),
     )
+
+
+def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
+    """As for the seeded model; texts are long, so the row is made at once: products, then sums."""
+    q, keys = np.asarray(arrays.q[head, query], np.float64), np.asarray(arrays.k[head], np.float64)
+    products = tuple((q * keys[key]).tolist())
+    row = floats((keys * q).sum(axis=1))
+    total = math.fsum(products)
+    row = (*row[:key], total, *row[key + 1 :])
+    return Dot(floats(q), floats(keys[key]), Sum(products, total), row)
+
+
+def _mix(values: Array, weights: Array) -> Mix:
+    """At once too: weight times v, added up over the keys."""
+    terms = weights[:, None] * values
+    return Mix(tuple(map(floats, values)), tuple(map(floats, terms)), floats(terms.sum(axis=0)))
 
 
 def _made(plan: StackPlan, layer: int, attention: str) -> Made:

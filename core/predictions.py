@@ -154,6 +154,8 @@ def predict(trace: Trace, position: int) -> Prediction:
     ------
     SettingError
         The model has no language head, there is no such token, or it is not masked.
+    ModelError
+        The head's numbers are not finite.
     """
     check_place(trace, position)
     return next(predictions(trace, [position]))

@@ -57,7 +57,13 @@ def model_at(path: str, given: Iterable[str]) -> CheckpointModel:
 
 
 def named_model(path: str) -> CheckpointModel:
-    """The model that a path or a name means; raises ModelError."""
+    """The model at a path, that “attn-tui models” lists by a name, or of the hub.
+
+    Raises
+    ------
+    ModelError
+        There is none, or it cannot be opened.
+    """
     from core.found_models import model_path
     from core.trained import describe
     from tui.traced import note

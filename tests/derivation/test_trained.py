@@ -122,7 +122,7 @@ def test_broken_trace_fails_the_check(tmp_path):
     layers = (trace.layers[0], replace(layer, pattern=pattern))
     broken = replace(trace, encoder=replace(trace.encoder, layers=layers))
     failed = {c.name for c in self_check(broken, derive(broken, 1, 0, 2, 1)) if not c.passed}
-    assert failed == {"rows sum to 1", "pattern"}
+    assert failed == {"the row sums to 1", "pattern"}
     assert tolerance(trace) == 1e-5
 
 

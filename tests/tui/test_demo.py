@@ -67,9 +67,10 @@ sys.addaudithook(_listen)
 
 
 @pytest.fixture
-def acts():
+def acts(monkeypatch):
     """What is written, started or connected to meanwhile, as the interpreter itself reports it."""
     global _audit
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # of a pane that is first shown
     _audit = []
     yield _audit
     _audit = None

@@ -219,7 +219,7 @@ async def test_head_that_fails_says_so_in_the_pane(tmp_path):
     edit_tensors(tmp_path / "gpt2-untied", lm_head__weight=f32(np.full((37, 20), np.nan)))
     start = View(Request(TEXT, model=describe(path)), pane="predictions")
     async with open_app(start, (80, 24)) as pilot:
-        assert says(pilot, "The numbers of the language head of")
+        assert says(pilot, "The numbers of the language head of gpt2-untied are not finite")
         await press(pilot, "2", "down")
         assert view_of(pilot).query == 1
 

@@ -86,6 +86,13 @@ async def test_other_keys_say_nothing_of_it(view, key):
         assert not says(pilot, "trained weights stay as they are")
 
 
+async def test_keys_of_the_sentence_say_nothing_of_it(view):
+    async with open_app(view) as pilot:
+        await press(pilot, "e", "backspace", "enter", "delete", "m")
+        assert shown_text(pilot) == "t5 t17 t3 t2\nm"
+        assert not pilot.app._notifications
+
+
 async def test_footer_has_no_keys_of_the_seeded_model(view):
     async with open_app(view, (200, 60)) as pilot:
         last = screen_lines(pilot.app)[-1]

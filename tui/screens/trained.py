@@ -17,6 +17,7 @@ from core.types import CheckpointModel, Request, Trace
 from tui.keys import GROUPS, goes_with, parsed
 from tui.screens.target import TargetScreen
 from tui.state import attempt
+from tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
     from core.predictions import Prediction
@@ -80,7 +81,11 @@ class TrainedScreen(TargetScreen):
         )
 
     def on_key(self, event: events.Key) -> None:
+        if isinstance(self.focused, Sentence):  # its own keys come by here too
+            return
         view = self.state.view
+        if isinstance(self.focused, Sentence):  # where backspace means what it says
+            return
         for key in (key for group in GROUPS.values() for key in group):
             if event.key in key.keys.split(",") and not goes_with(*parsed(key), view):
                 said = _("trained weights stay as they are: “{what}” is for the seeded model")
