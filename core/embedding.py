@@ -40,6 +40,7 @@ def embed(tokens: Tokens, seed: int, d_model: int) -> Array:
     return np.stack([table_row(seed, token.id, d_model) for token in tokens])
 
 
+@lru_cache(maxsize=8)  # each keystroke asks for those of the same few lengths
 def sinusoidal_positions(count: int, d_model: int) -> Array:
     """Positional encoding of Vaswani et al. 2017, "Attention is all you need", section 3.5.
 
@@ -54,4 +55,5 @@ def sinusoidal_positions(count: int, d_model: int) -> Array:
     encoding = np.empty((count, d_model))
     encoding[:, 0::2] = np.sin(angles)
     encoding[:, 1::2] = np.cos(angles[:, : d_model // 2])
+    encoding.setflags(write=False)
     return encoding

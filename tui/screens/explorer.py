@@ -40,6 +40,7 @@ from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
 from tui.screens.on_demand import make_pane
 from tui.screens.pairs import PairsScreen
+from tui.screens.tracing import TracingScreen
 from tui.screens.trained import PREDICTIONS, TrainedScreen
 from tui.terminal.compositor import SpansCompositor
 from tui.theme import Palette
@@ -67,7 +68,13 @@ if TYPE_CHECKING:
 
 
 class ExplorerScreen(
-    GridScreen, PairsScreen, CompareScreen, NumbersScreen, TrainedScreen, LearningScreen
+    GridScreen,
+    PairsScreen,
+    CompareScreen,
+    NumbersScreen,
+    TrainedScreen,
+    LearningScreen,
+    TracingScreen,
 ):
     """One sentence, its tokens, its weights and its vectors."""
 
@@ -86,6 +93,7 @@ class ExplorerScreen(
         self._notices = ""
         self._lines: list[Lines] = []
         self._panes: dict[str, Pane] = {}
+        self._marked: tuple[str, str, int] | None = None  # what `_show_active` has shown
 
     @property
     def scene(self) -> Scene | None:
@@ -96,22 +104,24 @@ class ExplorerScreen(
         with Vertical(id="sentence-box") as box:
             box.border_title = _("Sentence")
             yield CaptionedLine("", self.state.view.request.text, id="sentence")
+        made = TokensPane("tokens"), WeightsPane("weights"), MatrixPane("matrix")
+        tokens, weights, self._matrix = made
+        self._panes = {pane.pane: pane for pane in (*made, VectorsPane(SIDE[0]))}
+        self._middle, self._beside = Vertical(id="middle"), Vertical(id="side")
+        self._show_active()  # before the style sheet is read for them
         with Horizontal(id="body"):
-            yield TokensPane("tokens")
-            with Vertical(id="middle"):
-                yield WeightsPane("weights")
-                yield MatrixPane("matrix")
-            with Vertical(id="side"):
-                yield VectorsPane("vectors")
+            yield tokens
+            with self._middle:
+                yield weights
+                yield self._matrix
+            with self._beside:
+                yield self._panes[SIDE[0]]
         yield Status()
         yield KeyBar()
 
     def on_mount(self) -> None:
         self._lines = list(self.query(Lines))
-        self._panes = {pane.pane: pane for pane in self.query(Pane)}
-        self._matrix = self.query_one(MatrixPane)
         self._status = self.query_one(Status)
-        self._middle, self._beside = self.query_one("#middle"), self.query_one("#side")
         self.set_palette(self.palette)
         self._fit(self.app.size.width, self.app.size.height)
         self.show_lesson()
@@ -158,7 +168,8 @@ class ExplorerScreen(
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
-            widget.scene = read if widget.reads else scene
+            if widget.draws_scene:
+                widget.scene = read if widget.reads else scene
         self._show_active()
         self._update_keys()
         if PREDICTIONS in (self.state.view.pane, self._side):
@@ -391,13 +402,14 @@ class ExplorerScreen(
 
     def _show_active(self) -> None:
         active = self.state.view.pane
+        if self._marked == (active, self._side, len(self._panes)):
+            return
+        self._marked = (active, self._side, len(self._panes))
         for pane in self._panes.values():
-            pane.set_class(pane.pane == active, "-active")
-            pane.set_class(pane.pane == self._side, "-beside")
-        self._middle.set_class(active in MIDDLE, "-active")
-        self._beside.set_class(active in SIDE, "-active")
-        self._beside.set_class(self._side == "compare", "-compare")
-        self.set_class(active in WHOLE, "-whole")
+            _mark(pane, active=pane.pane == active, beside=pane.pane == self._side)
+        _mark(self._middle, active=active in MIDDLE)
+        _mark(self._beside, active=active in SIDE, compare=self._side == "compare")
+        _mark(self, whole=active in WHOLE)
 
     def set_palette(self, palette: Palette) -> None:
         self.palette = palette
@@ -432,3 +444,9 @@ class ExplorerScreen(
             hints = tuple(hint for hint in pool if works(hint.key, view, seen, wide, switched))
             last = BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
+
+
+def _mark(widget: Widget, **classes: bool) -> None:
+    """Give a widget the classes that are true; what is not mounted yet is styled later."""
+    for name, true in classes.items():
+        widget.set_class(true, f"-{name}", update=widget.is_attached)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from textual import on
 from textual.worker import get_current_worker
 
 from core.errors import AttnError
 from tui.messages import Missing
 from tui.scene import Scene
-from tui.screens.tracing import TracingScreen
+from tui.screens.tracing import Part
 from tui.state import attempt
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 PANE = "grid"
 
 
-class GridScreen(TracingScreen):
+class GridScreen(Part):
     """The part of the explorer that knows all heads."""
 
     if TYPE_CHECKING:  # what the explorer itself provides
@@ -84,12 +83,15 @@ class GridScreen(TracingScreen):
     def _looked(self, refused: AttnError | None) -> None:
         self._looking = False
         if refused is None:
-            self._missing()
+            self._look_for_missing()
         else:
             self.warn(str(refused))
 
-    @on(Missing)
-    def _missing(self) -> None:
+    def on_missing(self, event: Missing) -> None:
+        event.stop()
+        self._look_for_missing()
+
+    def _look_for_missing(self) -> None:
         """The grid was scrolled or has another size, or a thread is ready for what came since."""
         scene = self.state.scene
         if scene is not None and self._grid is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.timer import Timer
 
 from core.errors import AttnError
@@ -16,7 +15,7 @@ from core.types import Request
 from tui import learning as ways
 from tui.messages import Painted
 from tui.scene import Scene, View
-from tui.screens.tracing import TracingScreen
+from tui.screens.tracing import Part
 
 if TYPE_CHECKING:
     from tui.widgets.learning import LearningPane
@@ -25,7 +24,7 @@ TICK_SECONDS = 0.05
 STEPS_TO_FASTER = 100  # so many steps add one to those of a tick
 
 
-class LearningScreen(TracingScreen):
+class LearningScreen(Part):
     """The part of the explorer that learns."""
 
     def __init__(self, view: View) -> None:
@@ -35,8 +34,7 @@ class LearningScreen(TracingScreen):
 
     # Wishes.
 
-    @on(Painted)
-    def _painted(self, event: Painted) -> None:
+    def on_painted(self, event: Painted) -> None:
         event.stop()
         self._wish(lambda scene: ways.with_weight(scene, event.key, event.weight))
 

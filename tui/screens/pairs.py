@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.language import _
 from tui.scene import Scene
-from tui.screens.tracing import TracingScreen
+from tui.screens.tracing import Part
 
 if TYPE_CHECKING:
     from core.pooling import Pair
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PANES = ("matrix", "derivation")  # which show a pair
 
 
-class PairsScreen(TracingScreen):
+class PairsScreen(Part):
     """The part of the explorer that goes from pair to pair."""
 
     if TYPE_CHECKING:  # what the explorer itself provides

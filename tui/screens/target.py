@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from core.language import _
 from core.types import CheckpointModel, Request
 from tui.choices import EXAMPLE_TARGET
-from tui.screens.tracing import TracingScreen
+from tui.screens.tracing import Part
 from tui.widgets.sentence import CaptionedLine, Sentence
 
 
-class TargetScreen(TracingScreen):
+class TargetScreen(Part):
     """The part of the explorer that knows of two texts."""
 
     if TYPE_CHECKING:  # what the explorer itself provides

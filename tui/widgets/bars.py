@@ -213,6 +213,8 @@ def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
 class KeyBar(Lines):
     """The keys that work now, as many as fit; a click presses one."""
 
+    draws_scene = False
+
     hints: reactive[tuple[Sequence[Hint], Sequence[Hint]]] = reactive(((), ()), repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -120,6 +120,7 @@ class Lines(Widget):
     """A widget that is a list of strips, drawn anew at each change and compared with the last."""
 
     palette: reactive[Palette | None] = reactive(None, repaint=False)
+    draws_scene = True
     reads = False  # shows patterns as they are read, not as they were computed
 
     def __init__(self, *, id: str | None = None) -> None:

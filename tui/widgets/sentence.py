@@ -37,6 +37,11 @@ class Sentence(TextArea):
         self.move_cursor(self.document.end)
 
     @property
+    def gutter_width(self) -> int:
+        """No line numbers, which TextArea asks its attributes about again and again."""
+        return 0
+
+    @property
     def true_text(self) -> str:
         return reveal(self.text)
 
