@@ -4,6 +4,7 @@ import json
 import os
 import string
 import sys
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -248,6 +249,20 @@ async def test_quit_asks_from_the_sentence_and_from_the_palette():
         assert says(pilot, "Leave the demo?")
         await press(pilot, "ctrl+q")
         assert not pilot.app.is_running
+
+
+@pytest.mark.parametrize("years", [20, -20])
+async def test_a_clock_that_jumps_ends_nothing(monkeypatch, years):
+    """Idle and total time are counted by a clock that nobody sets."""
+    now = time.time()
+    async with open_demo(allowed=everything(idle=600.0, total=600.0)) as pilot:
+        await press(pilot, "e", *" on")
+        monkeypatch.setattr(time, "time", lambda: now + years * 365 * 86400)
+        pilot.app._watch_limits()
+        await press(pilot, *"ly")
+        assert shown_text(pilot).endswith(" only")
+        assert not pilot.app._notifications
+        assert pilot.app.is_running
 
 
 async def test_help_and_footer_name_no_key_that_does_nothing():
