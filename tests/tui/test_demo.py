@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from textual.app import App
@@ -406,7 +407,8 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 1000.0
-        monkeypatch.setattr("tui.serve.demo.monotonic", lambda: self.now)
+        clock = SimpleNamespace(monotonic=lambda: self.now)
+        monkeypatch.setattr("tui.serve.demo.time", clock)
 
 
 async def test_an_idle_session_is_warned_and_ends(monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+import time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
@@ -50,7 +50,7 @@ class DemoApp(AttnApp):
         super().__init__(view, theme, lesson=lesson, step=step, **options)
         self.allowed = allowed
         self._pipes = (lead, follow)
-        self.limits = Limits(allowed.idle, allowed.total, monotonic(), monotonic())
+        self.limits = Limits(allowed.idle, allowed.total, time.monotonic(), time.monotonic())
         self._end: Timer | None = None
         self._warned: str | None = None  # of what
 
@@ -120,7 +120,7 @@ class DemoApp(AttnApp):
 
     def _touch(self) -> None:
         """Somebody is there: pressed a key, or was shown something by the presenter."""
-        self.limits.touched = monotonic()
+        self.limits.touched = time.monotonic()
         if self._warned == "idle":
             self._warned = None
             self.clear_notifications()
@@ -130,7 +130,7 @@ class DemoApp(AttnApp):
         """Warn of the end or end, when it is time, and look again when it may be."""
         if self._end is not None:
             self._end.stop()
-        left = self.limits.left(monotonic())
+        left = self.limits.left(time.monotonic())
         if left is None:
             return
         if left <= 0:
