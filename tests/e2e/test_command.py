@@ -35,7 +35,7 @@ def test_start_type_switch_head_resize_quit():
         session.send("\x1b[C")
         session.wait_for("head 1 · mask")
         session.resize(80, 24)
-        session.wait_for("2 weights  3 matrix")
+        session.wait_for("2 weights 3 matrix")
         session.resize(50, 10)
         session.wait_for("attn-tui needs 60 × 18 cells")
         session.resize(120, 36)
@@ -189,7 +189,7 @@ def test_exported_sizes_are_not_the_window():
     """S06: COLUMNS and LINES do not follow it."""
     with explorer(env={"COLUMNS": "200", "LINES": "60"}) as session:
         session.wait_for(READY)
-        session.wait_for("2 weights  3 matrix")
+        session.wait_for("2 weights 3 matrix")
         session.send("q")
         assert session.wait_for_exit() == 0
 
