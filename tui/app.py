@@ -36,6 +36,7 @@ def collect_garbage_again() -> None:
     What is there now stays for good, so no later collection looks at it.
     """
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

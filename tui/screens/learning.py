@@ -12,7 +12,6 @@ from core.errors import AttnError
 from core.language import _
 from core.learning_types import Learning
 from core.types import Request
-from tui import learning as ways
 from tui.messages import Painted
 from tui.scene import Scene, View
 from tui.screens.tracing import Part
@@ -35,17 +34,25 @@ class LearningScreen(Part):
     # Wishes.
 
     def on_painted(self, event: Painted) -> None:
+        from tui import learning as ways  # not needed for the first frame
+
         event.stop()
         self._wish(lambda scene: ways.with_weight(scene, event.key, event.weight))
 
     def action_paint(self, by: int) -> None:
+        from tui import learning as ways
+
         self._wish(lambda scene: ways.with_tenths(scene, by))
 
     def action_drop_wish(self) -> None:
+        from tui import learning as ways
+
         self._wish(ways.without_wish)
 
     def wish_whole(self, back: int) -> None:
         """Wish for every row: each token attends to the one so many places before."""
+        from tui import learning as ways
+
         self._wish(lambda scene: ways.whole_pattern(scene, back))
 
     def action_type_wish(self) -> None:
@@ -57,6 +64,8 @@ class LearningScreen(Part):
             self.app.push_screen(asked, self._typed)
 
     def _typed(self, text: str | None) -> None:
+        from tui import learning as ways
+
         if text is not None:
             self._wish(lambda scene: ways.with_words(scene, text))
 
@@ -75,6 +84,8 @@ class LearningScreen(Part):
     # Steps.
 
     def action_learn(self, by: int) -> None:
+        from tui import learning as ways
+
         self._change(lambda learning: ways.stepped(learning, by))
 
     def action_reset_learning(self) -> None:
@@ -82,6 +93,8 @@ class LearningScreen(Part):
         self._change(lambda learning: replace(learning, steps=0))
 
     def action_rate(self, by: int) -> None:
+        from tui import learning as ways
+
         self._change(lambda learning: ways.with_next_rate(learning, by))
 
     def action_run_learning(self) -> None:
@@ -95,6 +108,8 @@ class LearningScreen(Part):
 
     def advance(self) -> None:
         """One tick of a run, which ends when all is learned or anything else is done."""
+        from tui import learning as ways
+
         if self._ticks is None or self.busy:
             return
         learning = self.state.asked.learning
@@ -130,6 +145,8 @@ class LearningScreen(Part):
         return self.query_one(LearningPane)
 
     def _may_go_on(self) -> bool:
+        from tui import learning as ways
+
         trace = self.state.trace
         return (
             trace is not None and trace.request.learning is not None and ways.ending(trace) is None

@@ -7,8 +7,10 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
+from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate
 from textual.geometry import Region
 from textual.strip import Strip
@@ -24,6 +26,10 @@ class Piece(NamedTuple):
     region: Region
 
 
+def _rendered(text: str, style: Style | None, system: ColorSystem | None) -> str:
+    return style.render(text, color_system=system) if style else text
+
+
 class SpansUpdate(CompositorUpdate):
     """Segments to write, each list at its place ``(y, x)``."""
 
@@ -35,8 +41,14 @@ class SpansUpdate(CompositorUpdate):
         system = console._color_system
         for y, x, segments in self.spans:
             out.append(f"\x1b[{y + 1};{x + 1}H")
+            waiting, wanted = "", None  # neighbours of one style go together
             for text, style, _ in segments:
-                out.append(style.render(text, color_system=system) if style else text)
+                if style is not wanted:
+                    if waiting:
+                        out.append(_rendered(waiting, wanted, system))
+                    waiting, wanted = "", style
+                waiting += text
+            out.append(_rendered(waiting, wanted, system))
         return "".join(out)
 
 

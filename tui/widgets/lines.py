@@ -95,7 +95,7 @@ def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
 def _segments(strip: Strip) -> Iterator[tuple[Sequence[str], Style | None]]:
     """What stands in the cells of each segment: graphemes, and further parts of wide ones."""
     for text, style, _ in strip:
-        if _PLAIN.fullmatch(text):
+        if text.isascii() or _PLAIN.fullmatch(text):
             yield text, style
         else:
             graphemes = split_graphemes(text)[0]
@@ -182,7 +182,10 @@ class Lines(Widget):
         if len(self._strips) < crop.bottom or self.get_line_filters()[1:]:
             return super().render_lines(crop)
         # No border, padding or tint is to be added, and the colours are true ones.
-        return [strip.crop(*crop.column_span) for strip in self._strips[crop.y : crop.bottom]]
+        strips = self._strips[crop.y : crop.bottom]
+        if crop.column_span == (0, width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         if y < len(self._strips):
