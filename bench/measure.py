@@ -25,6 +25,7 @@ _LETTERS = ascii_letters  # no word comes twice, so that no cache helps
 _BACKSPACE = "\x7f"
 _UP, _DOWN, _RIGHT, _LEFT, _END = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[F"
 _HEADS = 4
+_USUAL, _COMPACT = (120, 36), (80, 24)
 
 
 def sentence(count: int) -> str:
@@ -112,10 +113,10 @@ def weights(screen: str) -> list[str]:
     return lines[first + 1 : last + 1]
 
 
-def sizes(text: str, name: str, colours: str) -> Iterator[Row]:
+def sizes(text: str, name: str, colours: str, size: tuple[int, int]) -> Iterator[Row]:
     """Bytes to the terminal for one step of each kind."""
     steps = len(text.split()) - 1
-    with Terminal(last_selected(text), colours=colours) as terminal:
+    with Terminal(last_selected(text), size=size, colours=colours) as terminal:
         terminal.wait_until(shows_weights)
         down = walk(terminal, _UP, _DOWN, steps)
         head = walk(terminal, _RIGHT, _LEFT, _HEADS - 1)
@@ -124,7 +125,7 @@ def sizes(text: str, name: str, colours: str) -> Iterator[Row]:
         terminal.type("2")
         terminal.type("e")
         letter = typed(terminal)
-    with Terminal(floor(text), colours=colours) as bare:
+    with Terminal(floor(text), size=size, colours=colours) as bare:
         bare.wait_until(shows_input(text))
         bare.type(_END)
         floor_letter = typed(bare)
@@ -151,9 +152,13 @@ def typed(terminal: Terminal) -> list[float]:
 
 
 def all_sizes() -> Iterator[Row]:
-    for text, name in ((sentence(16), "16 tokens"), (EXAMPLE, "6 tokens")):
+    for text, name, size in (
+        (sentence(16), "16 tokens", _USUAL),
+        (EXAMPLE, "6 tokens", _USUAL),
+        (EXAMPLE, "6 tokens at 80×24", _COMPACT),
+    ):
         for colours in COLOURS:
-            yield from sizes(text, name, colours)
+            yield from sizes(text, name, colours, size)
 
 
 def memory(counts: list[int], runs: int) -> Iterator[Row]:
