@@ -8,9 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NamedTuple
 
+from textual import on
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, OptionList
 
 from core.errors import AttnError
 from core.language import N_, _, spoken
@@ -62,8 +66,11 @@ def lessons() -> list[Lesson]:
 
 
 class SteadyPalette(CommandPalette):
-    """Textual's palette, whose page keys fail as long as its list has no line to show."""
+    """Textual's palette, whose page keys fail as long as its list has no line to show, and which is
+    closed twice by two keys in one read.
+    """
 
+    _leaves = False
     BINDINGS: ClassVar = [
         Binding("pagedown", "page('page_down')", "next page", show=False),
         Binding("pageup", "page('page_up')", "page before", show=False),
@@ -73,6 +80,18 @@ class SteadyPalette(CommandPalette):
         commands = self.query_one(CommandList)
         if commands.size.height:
             getattr(commands, f"action_{name}")()
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _only_once(self, event: Message) -> None:
+        if self._leaves:
+            event.prevent_default()  # as a command is already on its way
+
+    def dismiss(self, result: object = None) -> AwaitComplete:
+        if self._leaves:
+            return AwaitComplete()
+        self._leaves = True
+        return super().dismiss(result)  # type: ignore[arg-type]
 
 
 class ExplorerCommands(Provider):

@@ -287,3 +287,9 @@ async def test_a_pooled_matrix_is_read_as_the_others_are():
         assert says(pilot, f"keys {keys.start}–{keys.stop - 1}: max {rows.max():.3f}")
         await press(pilot, "down", "S")
         assert not says(pilot, "by weight")  # pairs are ranked as they are
+
+
+async def test_a_pair_keeps_its_place_when_its_weight_changes():
+    async with open_app(make_view(SHORT, pane="matrix")) as pilot:
+        await press(pilot, "S", "s", "S", "p", "S", "B")
+        assert says(pilot, "by weight")

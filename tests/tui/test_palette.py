@@ -3,6 +3,7 @@
 from inspect import isawaitable
 
 import pytest
+from textual.command import CommandList
 from textual.content import Content
 
 from tests.tui.helpers import (
@@ -165,3 +166,19 @@ async def test_page_keys_in_a_palette_without_room_for_its_list():
         pilot.app.screen.dismiss()
         await settle(pilot)
         assert explorer_of(pilot.app) is pilot.app.screen
+
+
+async def test_two_keys_in_one_read_close_it_once():
+    """The command runs, once; the second key finds a palette that is on its way out."""
+    async with open_app(make_view()) as pilot:
+        await press(pilot, "ctrl+p", *"causal")
+        await pilot.pause()
+        palette = pilot.app.screen
+        commands = palette.query_one(CommandList)
+        await press(pilot, "down")
+        for _ in range(2):
+            commands.action_select()
+        await settle(pilot)
+        assert pilot.app.screen is explorer_of(pilot.app)
+        assert view_of(pilot).request.switches.mask.causal
+        assert explorer_of(pilot.app).state.undone() is not None

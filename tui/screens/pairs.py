@@ -38,7 +38,8 @@ class PairsScreen(Part):
             return None
         if (scene.view.query, scene.view.key) != (reached.query, reached.key):
             return None
-        return self._ranked[1].index(reached)
+        places = ((pair.query, pair.key) for pair in self._ranked[1])  # their weights may be new
+        return next((n for n, at in enumerate(places) if at == reached[:2]), None)
 
     def _ranking(self, scene: Scene) -> tuple[Pair, ...]:
         """The strongest pairs of the selected head, found once."""
