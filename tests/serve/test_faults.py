@@ -69,7 +69,7 @@ def test_random_bytes(seed):
             return session.process.poll() is not None
 
         session.wait_for(settled)
-        assert session.wait_for_exit() == 0
+        assert session.wait_for_exit() == 0, session.output[-2000:]
         assert "fault" not in session.output.replace("default", "")
         assert_restored(session)
 

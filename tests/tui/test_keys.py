@@ -4,6 +4,7 @@ import pytest
 from textual.command import CommandPalette
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.message import Message
+from textual.widget import Widget
 
 from core.reading import Reading
 from core.types import Mask
@@ -36,6 +37,7 @@ from tui.keys import (
     NUMBERS,
 )
 from tui.screens.help import HelpScreen
+from tui.screens.on_demand import ON_DEMAND, make_pane
 from tui.widgets.bars import KeyBar
 from tui.widgets.sentence import Sentence
 
@@ -405,3 +407,18 @@ async def test_the_wheel_scrolls_and_selects_nothing(pane):
             await pilot._post_mouse_events([MouseScrollUp], target, (9, 5), button=0)
         await settle(pilot)
         assert screen_lines(pilot.app) == before
+
+
+def test_no_method_is_taken_for_a_key():
+    """Textual calls a method named `key_at` when @ is pressed, with or without a `_` before it."""
+    for name in ON_DEMAND:
+        make_pane(name)  # imports it
+    for kind in subclasses(Widget):
+        if kind.__module__.startswith("tui."):
+            assert not [name for name in vars(kind) if name.startswith(("key_", "_key_"))], kind
+
+
+def subclasses(kind):
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)

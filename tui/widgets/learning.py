@@ -195,12 +195,12 @@ class LearningPane(Pane):
         self._columns, self._first_row = columns(scene, width), above + 1
         return row_lines(scene, palette, self._columns, self._keys)
 
-    def _key_at(self, y: int) -> int | None:
+    def _at_row(self, y: int) -> int | None:
         key = self._keys.start + y - self._first_row
         return key if y >= self._first_row and key in self._keys else None
 
     def places_at(self, scene: Scene, x: int, y: int) -> dict[str, int | str]:
-        key = self._key_at(y)
+        key = self._at_row(y)
         return {} if key is None else {"key": key}
 
     def on_click(self, event: events.Click) -> None:
@@ -208,7 +208,7 @@ class LearningPane(Pane):
         inside, cols = event.get_content_offset(self), self._columns
         if self.scene is None or inside is None or cols is None:
             return
-        key, cell = self._key_at(inside.y - 1), inside.x - 1 - cols.at_bar
+        key, cell = self._at_row(inside.y - 1), inside.x - 1 - cols.at_bar
         if key is not None and 0 <= cell < cols.bar:
             # The first cell is nothing, the last one all.
             self.post_message(Painted(key, round(cell / max(1, cols.bar - 1), 2)))
