@@ -120,7 +120,7 @@ class Nursery:
             await self._ask(json.dumps(request).encode() + b"\n", given)
             self._asked.append((child, born))
             await born
-        except BaseException:
+        except BaseException:  # cancelled too: a pipe that is kept open would look like a session
             child.close()
             raise
         finally:
