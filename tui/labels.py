@@ -29,7 +29,7 @@ def clip(text: str, cells: int) -> str:
     if cells < 1:
         return ""
     used, end = 0, 0
-    for start, stop in _clusters(text):
+    for start, stop in graphemes(text):
         used += cell_len(text[start:stop])
         if used > cells - 1:
             break
@@ -44,7 +44,7 @@ def clip_start(text: str, cells: int) -> str:
     if cells < 1:
         return ""
     used, begin = 0, len(text)
-    for start, stop in reversed(_clusters(text)):
+    for start, stop in reversed(graphemes(text)):
         used += cell_len(text[start:stop])
         if used > cells - 1:
             break
@@ -111,7 +111,7 @@ def _atoms(text: str, cells: int) -> Iterator[str]:
             yield from (word,) if cell_len(word) <= cells else word
 
 
-def _clusters(text: str) -> list[tuple[int, int]]:
+def graphemes(text: str) -> list[tuple[int, int]]:
     """Spans of graphemes as drawn; pairs of regional indicators (flags) stay together."""
     spans: list[tuple[int, int]] = []
     flag_open = False

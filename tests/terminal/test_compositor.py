@@ -28,9 +28,10 @@ async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
             stream.feed(full)
 
         def render(self):
+            patched = {self.visible_widgets[widget][0] for widget in self._patched}
             dirty, update = self._dirty_regions.copy(), None
             for kind, stream in kinds.items():
-                self._dirty_regions = dirty.copy()
+                self._dirty_regions = dirty if kind is SpansCompositor else dirty | patched
                 if kind is SpansCompositor:
                     update = partial(self)
                 else:

@@ -5,6 +5,7 @@ import pytest
 from core.names import STAGES
 from tests.tui.helpers import explorer_of, find, make_view, open_app, press, says, view_of
 from tui.printing.derivation import as_markdown, as_text, blocks_of
+from tui.widgets.lines import line_text
 
 PANE = "#pane-derivation"
 
@@ -127,4 +128,4 @@ async def test_another_key_begins_a_new_guess():
 
 
 def pane_lines(pilot):
-    return [strip.text for strip in explorer_of(pilot.app)._derivation._strips]
+    return [line_text(line) for line in explorer_of(pilot.app)._derivation.lines]

@@ -19,6 +19,7 @@ from tests.tui.helpers import (
 )
 from tui.numbers import NAMES
 from tui.screens.number import NumberPrompt
+from tui.widgets.lines import line_cells, line_text
 
 PANE = "#pane-numbers"
 COMPACT = (80, 24)
@@ -35,7 +36,7 @@ def edits_of(pilot):
 def cursor_row(pilot):
     """What stands in the row of the cursor."""
     pane = explorer_of(pilot.app).query_one(PANE)
-    return next(strip.text for strip in pane._strips if "▶" in strip.text).strip(" │")
+    return next(text for text in map(line_text, pane.lines) if "▶" in text).strip(" │")
 
 
 def test_every_array_has_a_name():
@@ -297,9 +298,8 @@ async def test_the_cursor_is_always_in_sight(size, array):
             await settle(pilot)
             assert cursor_row(pilot)
             pane = explorer_of(pilot.app).query_one(PANE)
-            cells = [segment for strip in pane._strips for segment in strip]
-            assert any(segment.style == pane.palette.cursor for segment in cells)
-            assert " of " in pane._strips[-1].text  # what is left out
+            assert any(style == pane.palette.cursor for line in pane.lines for _, style in line)
+            assert " of " in line_text(pane.lines[-1])  # what is left out
 
 
 async def test_any_text_and_any_number_keep_the_widths():
@@ -307,7 +307,7 @@ async def test_any_text_and_any_number_keep_the_widths():
     async with open_app(start(text, array="x", query=0, precision=12), COMPACT) as pilot:
         await press(pilot, "enter", *"-123456789012.5", "enter", "v", "V", "right")
         pane = explorer_of(pilot.app).query_one(PANE)
-        assert all(strip.cell_length == 80 for strip in pane._strips)
+        assert all(line_cells(line) == 80 for line in pane.lines)
         assert "-1.23456789e+11" not in cursor_row(pilot)
         assert "\x1b" not in "".join(screen_lines(pilot.app))
 

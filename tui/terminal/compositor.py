@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate
+from textual._compositor import ChopsUpdate, Compositor, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
+
+Part: TypeAlias = tuple[str, Style]
+
+
+class Patch(NamedTuple):
+    """What is new in a line of a widget, from a cell on."""
+
+    x: int
+    y: int
+    cells: int
+    parts: list[Part]
+
+
+class Patched(Widget):
+    """A widget that knows what of it has changed since it was sent."""
+
+    def ask_to_send(self) -> None:
+        """As `refresh`, but that would wake this widget first, and it wakes the screen."""
+        screen = self.screen
+        screen._dirty_widgets.add(self)
+        screen.check_idle()
+
+    def changes(self) -> list[Patch]:
+        """What has changed, from left to right in each line; from now on it counts as sent."""
+        raise NotImplementedError
+
+    def mark_sent(self) -> None:
+        """All that is to be seen of this widget is being sent."""
+        raise NotImplementedError
 
 
 class Piece(NamedTuple):
@@ -31,18 +60,18 @@ def _rendered(text: str, style: Style | None, system: ColorSystem | None) -> str
 
 
 class SpansUpdate(CompositorUpdate):
-    """Segments to write, each list at its place ``(y, x)``."""
+    """Parts to write, each list at its place ``(y, x)``."""
 
-    def __init__(self, spans: list[tuple[int, int, Iterable[Segment]]]) -> None:
+    def __init__(self, spans: list[tuple[int, int, list[Part]]]) -> None:
         self.spans = spans
 
     def render_segments(self, console: Console) -> str:
         out: list[str] = []
         system = console._color_system
-        for y, x, segments in self.spans:
+        for y, x, parts in self.spans:
             out.append(f"\x1b[{y + 1};{x + 1}H")
             waiting, wanted = "", None  # neighbours of one style go together
-            for text, style, _ in segments:
+            for text, style in parts:
                 if style is not wanted:
                     if waiting:
                         out.append(_rendered(waiting, wanted, system))
@@ -52,7 +81,7 @@ class SpansUpdate(CompositorUpdate):
         return "".join(out)
 
 
-def cut(strip: Strip, spans: Sequence[tuple[int, int]]) -> list[list[Segment]]:
+def cut(strip: Iterable[Segment], spans: Sequence[tuple[int, int]]) -> list[list[Segment]]:
     """Segments of the cells ``[start, end)`` of each span; the spans come in order."""
     parts: list[list[Segment]] = [[] for _ in spans]
     index, at = 0, 0
@@ -92,9 +121,28 @@ class SpansCompositor(Compositor):
     _of: object = None  # the layout that `_lines` belongs to
     _lines: dict[int, list[Piece]]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._patched: set[Patched] = set()  # those that ask to send
+
+    def update_widgets(self, widgets: set[Widget]) -> None:
+        patched = {widget for widget in widgets if isinstance(widget, Patched)}
+        self._patched |= patched
+        super().update_widgets(widgets - patched)
+
+    def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
+        """All there is, so that of no widget anything is left to send."""
+        update = super().render_full_update(simplify)
+        seen = {widget for widget in self.visible_widgets if isinstance(widget, Patched)}
+        for widget in seen | self._patched:
+            widget.mark_sent()
+        self._patched.clear()
+        return update
+
     def render_partial_update(self) -> SpansUpdate | ChopsUpdate | None:  # type: ignore[override]
-        regions, screen = self._dirty_regions.copy(), self.size.region
-        self._dirty_regions.clear()
+        regions, self._dirty_regions = self._dirty_regions, set()
+        patched, self._patched = self._patched, set()
+        screen = self.size.region
         found = [
             (y, piece._replace(left=max(piece.left, start), right=min(piece.right, end)))
             for y, start, end in self._regions_to_spans(regions)
@@ -102,7 +150,35 @@ class SpansCompositor(Compositor):
             for piece in self._pieces(y)
             if piece.left < end and piece.right > start
         ]
-        return SpansUpdate(_drawn(found)) if found else None
+        spans = [(y, x, _parts(segments)) for y, x, segments in _drawn(found)]
+        for widget in patched:
+            spans += self._changes(widget, regions)
+        spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
+        return SpansUpdate(spans) if spans else None
+
+    def _changes(
+        self, widget: Patched, painted: set[Region]
+    ) -> Iterator[tuple[int, int, list[Part]]]:
+        """What has changed of a widget, where it is to be seen."""
+        region, clip = self.visible_widgets.get(widget, (None, None))
+        if region is None or region.intersection(clip) in painted:
+            widget.mark_sent()  # what comes into sight is painted whole
+            return
+        filters = widget.get_line_filters()[1:]
+        for x, y, cells, parts in widget.changes():
+            left, top = region.x + x, region.y + y
+            right = left + cells
+            for piece in self._pieces(top):
+                if piece.widget is not widget or piece.left >= right or piece.right <= left:
+                    continue
+                if filters or piece.left > left or piece.right < right:
+                    segments = Strip([Segment(*part) for part in parts], cells)
+                    segments = segments.crop(max(0, piece.left - left), piece.right - left)
+                    for each in filters:
+                        segments = segments.apply_filter(each, widget.background_colors[1])
+                    yield top, max(left, piece.left), _parts(segments)
+                else:
+                    yield top, left, parts
 
     def _render_chops(
         self, crop: Region, is_rendered_line: Callable[[int], bool]
@@ -151,8 +227,11 @@ def _drawn(found: Iterable[tuple[int, Piece]]) -> list[tuple[int, int, Iterable[
             spans += [
                 (y, region.x + left, part) for (left, _), part in zip(cells, parts, strict=True)
             ]
-    spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
     return spans
+
+
+def _parts(segments: Iterable[Segment]) -> list[Part]:
+    return [(text, style or Style.null()) for text, style, _ in segments]
 
 
 def _lines_of(region: Region, first: int, last: int) -> Region:

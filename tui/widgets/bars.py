@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 from textual import events
 from textual.reactive import reactive
-from textual.strip import Strip
 
 from core import counts
 from core.language import N_, _
@@ -31,7 +30,7 @@ from tui.scene import (
     steps_in_words,
 )
 from tui.theme import Palette
-from tui.widgets.lines import Line, Lines, line_cells, to_strip
+from tui.widgets.lines import Line, Lines, fit, line_cells
 
 # What is to be said of weights, and how where there is less room.
 _SHORTER_CAVEATS = {
@@ -64,8 +63,8 @@ class ViewLine(Lines):
 class Header(ViewLine):
     """The model, and the truth about it."""
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        return [to_strip(header_line(self.view, palette, width), width, palette.base)]
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
+        return [fit(header_line(self.view, palette, width), width, palette.base)]
 
 
 def header_line(view: View | None, palette: Palette, width: int) -> Line:
@@ -109,10 +108,10 @@ class Status(ViewLine):
     def watch_work(self) -> None:
         self.redraw()
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         attention = self.scene.attention if self.scene else None
         line = status_line(self.view, attention, palette, width, self.work)
-        return [to_strip(line, width, palette.base)]
+        return [fit(line, width, palette.base)]
 
 
 def status_line(
@@ -171,12 +170,12 @@ def _counts(attention: Attention) -> str:
 class Tabs(ViewLine):
     """Which pane is shown where there is room for one only."""
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         line: Line = []
         for pane, text in tab_texts(self.view, width):
             active = self.view is not None and self.view.pane == pane
             line.append((text, palette.selected if active else palette.dim))
-        return [to_strip(line, width, palette.base)]
+        return [fit(line, width, palette.base)]
 
     def on_click(self, event: events.Click) -> None:
         x = event.x
@@ -224,9 +223,9 @@ class KeyBar(Lines):
     def watch_hints(self) -> None:
         self.redraw()
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         line, self._shown = key_line(*self.hints, palette, width)
-        return [to_strip(line, width, palette.base)]
+        return [fit(line, width, palette.base)]
 
     def on_click(self, event: events.Click) -> None:
         start = 0

@@ -7,7 +7,6 @@ from typing import ClassVar, NamedTuple
 from textual import events
 from textual.binding import Binding
 from textual.reactive import reactive
-from textual.strip import Strip
 
 from core.language import _
 from core.text import label
@@ -135,7 +134,7 @@ class LearningPane(Pane):
         self._first_row = 0  # line of the first key
         self._keys = range(0)
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         if self.scene is not None and self.scene.trace.decoder is not None:
             return []  # nothing is learned with a target, and this pane is about to be hidden
         return super().draw(palette, width, height)

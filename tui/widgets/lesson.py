@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from textual.reactive import reactive
-from textual.strip import Strip
 
 from core.language import _
 from core.text import visible
@@ -47,7 +46,7 @@ class LessonPanel(Lines):
         self.redraw()
         return True
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         if self.said is None or width < 8 or height < 3:
             return []
         words, rows = _lines(self.said, width), height - 2

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
-from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
+from tui.labels import graphemes
 from tui.scene import Scene
+from tui.terminal.compositor import Part, Patch, Patched
 from tui.theme import Palette
 
-Line = list[tuple[str, Style]]
+Line = list[Part]
 # Two changed spans closer than this are cheaper to send as one than with a cursor move between.
 _GAP = 16
 
@@ -27,6 +26,10 @@ _GAP = 16
 def line_cells(line: Line) -> int:
     """Terminal cells that a line takes."""
     return sum(cell_len(text) for text, _ in line)
+
+
+def line_text(line: Line) -> str:
+    return "".join(text for text, _ in line)
 
 
 def append(line: Line, text: str, style: Style) -> None:
@@ -37,72 +40,97 @@ def append(line: Line, text: str, style: Style) -> None:
         line.append((text, style))
 
 
-def to_strip(line: Line, width: int, base: Style, side: Segment | None = None) -> Strip:
-    """A line as a strip of exactly `width` cells, between two sides if there are."""
-    return _strip(tuple(line), width, base, side)
-
-
-@lru_cache(maxsize=256)  # most lines are what they were a moment ago
-def _strip(
-    line: tuple[tuple[str, Style], ...], width: int, base: Style, side: Segment | None
-) -> Strip:
-    used = sum(cell_len(text) for text, _ in line)
-    segments = [Segment(text, style) for text, style in line if text]
+def fit(line: Line, width: int, base: Style, side: Part | None = None) -> Line:
+    """A line of exactly `width` cells, between two sides if there are."""
+    used = sum([cell_len(text) for text, _ in line])
     if used < width:
-        segments.append(Segment(" " * (width - used), base))
+        line = [*line, (" " * (width - used), base)]
     elif used > width:
-        segments = list(Strip(segments, used).crop(0, width))
-    if side is None:
-        return Strip(segments, width)
-    return Strip([side, *segments, side], width + 2)
+        line = [(text, style or base) for text, style, _ in to_strip(line, used).crop(0, width)]
+    return line if side is None else [side, *line, side]
+
+
+def to_strip(line: Line, width: int) -> Strip:
+    """A line of `width` cells as Textual draws it."""
+    return Strip([Segment(text, style) for text, style in line if text], width)
+
+
+class _Changes:
+    """Gathers, cell by cell, what differs; what lies close together becomes one."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[int, int, list[Part]]] = []  # start, end and what is new there
+        self._kept: list[Part] = []  # behind the last of these, and the same in both lines
+        self._x = 0
+
+    def keep(self, text: str, style: Style, cells: int) -> None:
+        if cells:
+            self._kept.append((text, style))
+            self._x += cells
+
+    def change(self, text: str, style: Style, cells: int) -> None:
+        x, self._x = self._x, self._x + cells
+        if self.found:
+            start, end, parts = self.found[-1]
+            if x - end <= _GAP:
+                parts += self._kept
+                parts.append((text, style))
+                self.found[-1] = start, self._x, parts
+                self._kept = []
+                return
+        self.found.append((x, self._x, [(text, style)]))
+        self._kept = []
+
+
+def changes(old: Line, new: Line) -> list[tuple[int, int, list[Part]]]:
+    """Where two lines of one width differ: cells ``[start, end)`` and what is new there.
+
+    Both are walked at once, in pieces that end where a part of either ends. Styles are the
+    palette's own, so the same style is the same object.
+    """
+    gathered, olds = _Changes(), iter(old)
+    was: Sequence[str] = ""
+    for text, style in new:
+        now: Sequence[str] = text
+        while now:
+            while not was:
+                was, was_style = next(olds)
+            if was_style is style and was == now:  # mostly
+                gathered.keep(_text(now), style, cell_len(now) if now is text else len(now))
+                now = was = ""
+                continue
+            was, now = _cells(was), _cells(now)
+            cells = min(len(was), len(now))
+            one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
+            if was_style is not style:
+                gathered.change(_text(other), style, cells)
+                continue
+            at = 0
+            for start, end in _joined([at for at in range(cells) if one[at] != other[at]]):
+                gathered.keep(_text(other[at:start]), style, start - at)
+                gathered.change(_text(other[start:end]), style, end - start)
+                at = end
+            gathered.keep(_text(other[at:]), style, cells - at)
+    return gathered.found
+
+
+def _cells(text: Sequence[str]) -> Sequence[str]:
+    """What stands in each cell: graphemes, and further parts of wide ones."""
+    if not isinstance(text, str) or text.isascii() or _PLAIN.fullmatch(text):
+        return text
+    drawn = [text[start:end] for start, end in graphemes(text)]
+    return [each + _MORE * part for each in drawn for part in range(cell_len(each))]
 
 
 # One cell and one grapheme each: ASCII, Latin-1, lines and blocks.
 _PLAIN = re.compile("[ -~\u00a1-\u00ac\u00ae-\u00ff\u2013\u2016\u2026\u2500-\u259f]*")
+_MORE = "\0"  # ends a further part of a wide grapheme
 
 
-def changed_spans(old: Strip, new: Strip) -> list[tuple[int, int]]:
-    """Cells ``[start, end)`` in which two strips of one width differ.
-
-    Both are walked at once, in pieces that end where a segment of either ends. Styles are the
-    palette's own, so the same style is the same object.
-    """
-    changed: list[int] = []
-    olds, news = _segments(old), _segments(new)
-    was: Sequence[str] = ""
-    now: Sequence[str] = ""
-    x, width = 0, new.cell_length
-    while x < width:
-        if not was:
-            was, was_style = next(olds)
-        if not now:
-            now, now_style = next(news)
-        if was_style is now_style and was == now:  # mostly
-            x += len(now)
-            was = now = ""
-            continue
-        cells = min(len(was), len(now))
-        one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
-        if was_style is not now_style:
-            changed += range(x, x + cells)
-        elif one != other:
-            pairs = enumerate(zip(one, other, strict=True), x)
-            changed += [at for at, pair in pairs if pair[0] != pair[1]]
-        x += cells
-    return _joined(changed)
-
-
-def _segments(strip: Strip) -> Iterator[tuple[Sequence[str], Style | None]]:
-    """What stands in the cells of each segment: graphemes, and further parts of wide ones."""
-    for text, style, _ in strip:
-        if text.isascii() or _PLAIN.fullmatch(text):
-            yield text, style
-        else:
-            graphemes = split_graphemes(text)[0]
-            yield (
-                [text[start:end] + "\0" * part for start, end, n in graphemes for part in range(n)],
-                style,
-            )
+def _text(cells: Sequence[str]) -> str:
+    if isinstance(cells, str):
+        return cells
+    return "".join([cell for cell in cells if cell[-1] != _MORE])
 
 
 def _joined(changed: Iterable[int]) -> list[tuple[int, int]]:
@@ -116,8 +144,8 @@ def _joined(changed: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-class Lines(Widget):
-    """A widget that is a list of strips, drawn anew at each change and compared with the last."""
+class Lines(Patched):
+    """A widget that is a list of lines, drawn anew at each change and compared with the last."""
 
     palette: reactive[Palette | None] = reactive(None, repaint=False)
     draws_scene = True
@@ -126,7 +154,9 @@ class Lines(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._scene: Scene | None = None
-        self._strips: list[Strip] = []
+        self.lines: list[Line] = []  # each as wide as the widget was
+        self._width = 0
+        self._sent: tuple[list[Line], int] = [], 0  # lines and width that the terminal shows
         self._painted: Size | None = None  # before the news of this size came
 
     # A plain property: a reactive costs as much again, and ten widgets get every scene.
@@ -139,8 +169,8 @@ class Lines(Widget):
         self._scene = scene
         self.redraw()
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
-        """Strips for the whole widget; subclasses say what stands in them."""
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
+        """Lines for the whole widget, `width` cells each; subclasses say what stands in them."""
         return []
 
     def watch_palette(self) -> None:
@@ -152,42 +182,46 @@ class Lines(Widget):
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw all lines and ask for a repaint of the cells that changed."""
+        """Draw all lines and ask that what changed be sent."""
         width, height = self.size
-        if not width or not height or self.palette is None:
-            return
-        old, self._strips = self._strips, self.draw(self.palette, width, height)
-        if not old or len(old) != len(self._strips) or old[0].cell_length != width:
-            self.refresh()
-            return
-        regions = [
-            Region(start, y, end - start, 1)
-            for y, (before, after) in enumerate(zip(old, self._strips, strict=True))
-            if before is not after
-            for start, end in changed_spans(before, after)
-        ]
-        if regions:
-            # As `refresh` does, but it would wake this widget first, and that wakes the screen.
-            self._set_dirty(*regions)
-            screen = self.screen
-            screen._dirty_widgets.add(self)
-            screen.check_idle()
+        if width and height and self.palette is not None:
+            self.lines, self._width = self.draw(self.palette, width, height), width
+            self.ask_to_send()
+
+    def changes(self) -> list[Patch]:
+        old, width = self._sent
+        self.mark_sent()
+        if len(old) == len(self.lines) and width == self._width:
+            return [
+                Patch(x, y, end - x, parts)
+                for y, (was, now) in enumerate(zip(old, self.lines, strict=True))
+                if was != now
+                for x, end, parts in changes(was, now)
+            ]
+        width, height = self.size
+        blank: Line = [(" " * width, self.rich_style)]
+        lines = self.lines + [blank] * (height - len(self.lines))
+        return [Patch(0, y, width, line) for y, line in enumerate(lines)]
+
+    def mark_sent(self) -> None:
+        self._sent = self.lines, self._width
 
     def render_lines(self, crop: Region) -> list[Strip]:
         width, height = self.size
-        if self.palette and not (self._strips and self._strips[0].cell_length == width):
+        if self.palette and not (self.lines and self._width == width):
             # The first paint comes before the news of the size: draw now, not a frame later.
-            self._painted = None if self._strips else self.size
-            self._strips = self.draw(self.palette, width, height)
-        if len(self._strips) < crop.bottom or self.get_line_filters()[1:]:
+            self._painted = None if self.lines else self.size
+            self.lines, self._width = self.draw(self.palette, width, height), width
+            self.mark_sent()
+        if len(self.lines) < crop.bottom or self.get_line_filters()[1:]:
             return super().render_lines(crop)
         # No border, padding or tint is to be added, and the colours are true ones.
-        strips = self._strips[crop.y : crop.bottom]
+        strips = [to_strip(line, width) for line in self.lines[crop.y : crop.bottom]]
         if crop.column_span == (0, width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
-        if y < len(self._strips):
-            return self._strips[y]
+        if y < len(self.lines):
+            return to_strip(self.lines[y], self._width)
         return Strip.blank(self.size.width, self.rich_style)

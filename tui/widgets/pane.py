@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.cells import cell_len
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.strip import Strip
 
 from core.language import _
 from tui.labels import clip
 from tui.messages import Selected
 from tui.scene import Scene
 from tui.theme import Palette
-from tui.widgets.lines import Line, Lines, to_strip
+from tui.widgets.lines import Line, Lines, fit
 
 WHEEL_ROWS = 3
 
@@ -34,16 +32,16 @@ def frame(
     height: int,
     palette: Palette,
     active: bool,
-) -> list[Strip]:
+) -> list[Line]:
     """Put a rounded frame around lines: a title, and as many facts in the foot as fit whole."""
     edge = palette.selected if active else palette.dim
     inner = width - 2
-    side = Segment("│", edge)
+    side = "│", edge
     foot_line: Line = [(_fitting(foot, inner - 4), palette.dim)]
     rows = [lines[y] if y < len(lines) else [] for y in range(height - 2)]
     return [
         _edge("╭", title, "╮", width, edge),
-        *(to_strip(row, inner, palette.base, side) for row in rows),
+        *(fit(row, inner, palette.base, side) for row in rows),
         _edge("╰", foot_line, "╯", width, edge, right=True),
     ]
 
@@ -69,7 +67,7 @@ def _fitting(facts: Sequence[str], cells: int) -> str:
 
 def _edge(
     left: str, title: Line, corner: str, width: int, edge: Style, right: bool = False
-) -> Strip:
+) -> Line:
     """A horizontal edge with a title in it, clipped with a sign."""
     room = width - 6
     shown: Line = []
@@ -81,12 +79,12 @@ def _edge(
             break
     used = width - 6 - room
     if not used:
-        return Strip([Segment(left + "─" * (width - 2) + corner, edge)], width)
+        return [(left + "─" * (width - 2) + corner, edge)]
     rest = "─" * (width - 5 - used)
     before = f"{left}{rest} " if right else f"{left}─ "
     after = f" ─{corner}" if right else f" {rest}{corner}"
     line: Line = [(before, edge), *shown, (after, edge)]
-    return to_strip(line, width, edge)
+    return fit(line, width, edge)
 
 
 class Pane(Lines, can_focus=True):
@@ -138,7 +136,7 @@ class Pane(Lines, can_focus=True):
         self.top = max(0, min(self.top, count - size))
         return self.top
 
-    def draw(self, palette: Palette, width: int, height: int) -> list[Strip]:
+    def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         if width < 8 or height < 3:
             return []
         lines, title, foot = [], [], []
