@@ -16,6 +16,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+_PLACE = itemgetter(0, 1)  # line and column
 Part: TypeAlias = tuple[str, Style]
 
 
@@ -153,7 +154,7 @@ class SpansCompositor(Compositor):
         spans = [(y, x, _parts(segments)) for y, x, segments in _drawn(found)]
         for widget in patched:
             spans += self._changes(widget, regions)
-        spans.sort(key=itemgetter(0, 1))  # the shortest way for the cursor
+        spans.sort(key=_PLACE)  # the shortest way for the cursor
         return SpansUpdate(spans) if spans else None
 
     def _changes(
@@ -227,6 +228,7 @@ def _drawn(found: Iterable[tuple[int, Piece]]) -> list[tuple[int, int, Iterable[
             spans += [
                 (y, region.x + left, part) for (left, _), part in zip(cells, parts, strict=True)
             ]
+    spans.sort(key=_PLACE)
     return spans
 
 
