@@ -63,22 +63,22 @@ class _Changes:
         self._kept: list[Part] = []  # behind the last of these, and the same in both lines
         self._x = 0
 
-    def keep(self, text: str, style: Style, cells: int) -> None:
+    def keep(self, shown: Sequence[str], style: Style, cells: int) -> None:
         if cells:
-            self._kept.append((text, style))
+            self._kept.append((_text(shown), style))
             self._x += cells
 
-    def change(self, text: str, style: Style, cells: int) -> None:
+    def change(self, shown: Sequence[str], style: Style, cells: int) -> None:
         x, self._x = self._x, self._x + cells
         if self.found:
             start, end, parts = self.found[-1]
             if x - end <= _GAP:
                 parts += self._kept
-                parts.append((text, style))
+                parts.append((_text(shown), style))
                 self.found[-1] = start, self._x, parts
                 self._kept = []
                 return
-        self.found.append((x, self._x, [(text, style)]))
+        self.found.append((x, self._x, [(_text(shown), style)]))
         self._kept = []
 
 
@@ -95,22 +95,27 @@ def changes(old: Line, new: Line) -> list[tuple[int, int, list[Part]]]:
         while now:
             while not was:
                 was, was_style = next(olds)
-            if was_style is style and was == now:  # mostly
-                gathered.keep(_text(now), style, cell_len(now) if now is text else len(now))
-                now = was = ""
+            same = was_style is style
+            if same and was == now:  # mostly
+                gathered.keep(now, style, cell_len(text) if now is text else len(now))
+                was = now = ""
                 continue
             was, now = _cells(was), _cells(now)
-            cells = min(len(was), len(now))
-            one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
-            if was_style is not style:
-                gathered.change(_text(other), style, cells)
+            cells = len(now)
+            if len(was) == cells:
+                one, was, other, now = was, "", now, ""
+            else:
+                cells = min(len(was), cells)
+                one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
+            if not same or (cells <= _GAP and one != other):
+                gathered.change(other, style, cells)
                 continue
             at = 0
             for start, end in _joined([at for at in range(cells) if one[at] != other[at]]):
-                gathered.keep(_text(other[at:start]), style, start - at)
-                gathered.change(_text(other[start:end]), style, end - start)
+                gathered.keep(other[at:start], style, start - at)
+                gathered.change(other[start:end], style, end - start)
                 at = end
-            gathered.keep(_text(other[at:]), style, cells - at)
+            gathered.keep(other[at:], style, cells - at)
     return gathered.found
 
 
