@@ -92,7 +92,8 @@ def test_only_the_changed_cells_are_named():
 def test_what_lies_close_together_is_one_change():
     old = [("0.123 ", STYLES[0]), ("█  ", STYLES[1]), ("x", STYLES[0])]
     new = [("0.129 ", STYLES[0]), ("█  ", STYLES[1]), ("y", STYLES[0])]
-    assert changes(old, new) == [(0, 10, new)]
+    parts = [("9", STYLES[0]), (" ", STYLES[0]), ("█  ", STYLES[1]), ("y", STYLES[0])]
+    assert changes(old, new) == [(4, 10, parts)]
 
 
 def test_a_change_of_style_alone_is_a_change():

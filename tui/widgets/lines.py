@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.cells import cached_cell_len as cell_len  # of lines: short, and many times over
 from rich.segment import Segment
@@ -107,11 +107,8 @@ def changes(old: Line, new: Line) -> list[tuple[int, int, list[Part]]]:
             else:
                 cells = min(len(was), cells)
                 one, was, other, now = was[:cells], was[cells:], now[:cells], now[cells:]
-            if not same or (cells <= _GAP and one != other):
-                gathered.change(other, style, cells)
-                continue
             at = 0
-            for start, end in _joined([at for at in range(cells) if one[at] != other[at]]):
+            for start, end in _differing(one, other) if same else ((0, cells),):
                 gathered.keep(other[at:start], style, start - at)
                 gathered.change(other[start:end], style, end - start)
                 at = end
@@ -138,15 +135,25 @@ def _text(cells: Sequence[str]) -> str:
     return "".join([cell for cell in cells if cell[-1] != _MORE])
 
 
-def _joined(changed: Iterable[int]) -> list[tuple[int, int]]:
+def _differing(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
     """Spans of cells, in order; what lies close together is one."""
-    spans: list[tuple[int, int]] = []
-    for x in changed:
-        if spans and x - spans[-1][1] <= _GAP:
-            spans[-1] = (spans[-1][0], x + 1)
-        else:
-            spans.append((x, x + 1))
-    return spans
+    cells = len(one)
+    if cells > _GAP:
+        spans: list[tuple[int, int]] = []
+        for x in (x for x in range(cells) if one[x] != other[x]):
+            if spans and x - spans[-1][1] <= _GAP:
+                spans[-1] = (spans[-1][0], x + 1)
+            else:
+                spans.append((x, x + 1))
+        return spans
+    start = 0
+    while start < cells and one[start] == other[start]:
+        start += 1
+    if start == cells:
+        return []
+    while one[cells - 1] == other[cells - 1]:
+        cells -= 1
+    return [(start, cells)]
 
 
 class Lines(Patched):
