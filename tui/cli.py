@@ -58,6 +58,7 @@ from tui.text_given import (
     LESSON,
     LESSONS,
     MODELS,
+    NAME,
     SERVE,
     SHOW,
     WORKSHEET,
@@ -71,7 +72,6 @@ if TYPE_CHECKING:
     from core.lessons import Lesson
     from tui.scene import View
 
-NAME = "attn-tui"
 REFUSED = 2
 INTERRUPTED = 128 + 2  # as a shell reports SIGINT
 PIPE_CLOSED = 128 + 13  # and SIGPIPE

@@ -9,6 +9,7 @@ import click
 
 from core.language import _
 from tui.checking import check
+from tui.text_given import NAME
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -42,7 +43,6 @@ def compared_with(result: Trace, text: str) -> Comparison:
 def note(notices: Iterable[str]) -> None:
     """Notes about a text go to error output."""
     from core.text import visible
-    from tui.command import NAME
 
     for notice in notices:
         said = _("note: {notice}").format(notice=visible(notice))
