@@ -62,7 +62,6 @@ def derive(
     trace : Trace
     layer, head, query, key : int
         Counted from 0.
-        Counted from 0.
     attention : str
         One of those that the trace has.
     component : int
