@@ -18,8 +18,8 @@ from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
 from core.types import CheckpointModel
 from core.wishes import wish_in_words
+from tui.asked import PLACES
 from tui.lessons import Guide
-from tui.options import PLACES
 from tui.scene import View
 from tui.text_given import COMMANDS, LESSON, NAME
 from tui.values import NONE

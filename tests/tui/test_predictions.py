@@ -252,8 +252,8 @@ def test_command_opens_the_same_view(tmp_path):
     )
     import shlex
 
+    from tui.asked import build_view
     from tui.cli import parse
-    from tui.options import build_view
 
     words = shlex.split(command_line(start))[1:]
     with parse(words) as ctx:

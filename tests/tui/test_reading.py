@@ -27,8 +27,8 @@ from tests.tui.helpers import (
     view_of,
 )
 from tui import cli
+from tui.asked import build_view
 from tui.command import command_line
-from tui.options import build_view
 from tui.scene import View
 from tui.state import Explorer
 from tui.theme import DARK, make_palette
