@@ -22,7 +22,8 @@ def traced(view: View) -> tuple[View, Trace]:
     tokens, target = check(view)
 
     from core.runner import trace
-    from tui.scene import lacks_target, notices
+    from tui.scene import lacks_target
+    from tui.wording import notices
 
     result = trace(view.request, tokens, target)
     note(notices(tokens, target))

@@ -17,7 +17,7 @@ from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, LayerTrace, Tokens, Trace
 from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
-from tui.scene import (
+from tui.wording import (
     caveat,
     honest,
     learned_in_words,
