@@ -20,7 +20,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import check_family
 from core.checkpoints.folder import INDEX, SINGLE, shards_of
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, VOCABULARY
-from core.checkpoints.plain import json_object, shown
+from core.checkpoints.plain import json_object, pickled, shown
 from core.checkpoints.target import SETTINGS
 from core.errors import ModelError
 from core.language import _, counted
@@ -28,7 +28,6 @@ from core.language import _, counted
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 # Any of these groups is a tokenizer: the usual one, and Marian's.
 TOKENIZERS = ((TOKENIZER,), (SOURCE, TARGET, VOCABULARY))
-PICKLES = (".bin", ".pt", ".pth")
 _NAMED = 5  # models or files that a message lists
 _SECONDS = 10  # to wait for the hub's first answer
 _REPO = r"(?P<repo>\w[\w.-]{0,95}/\w[\w.-]{0,95})"
@@ -243,17 +242,9 @@ def _no_weights(name: HubName, files: dict[str, int]) -> ModelError:
     ggufs = sorted(file for file in files if file.endswith(".gguf"))
     if ggufs:
         return _no_file(name, files)
-    pickles = sorted(file for file in files if file.endswith(PICKLES))
-    if pickles:
-        return ModelError(
-            _("{name} has its weights as a pickle ({file}), which could run code").format(
-                name=shown(name), file=shown(pickles[0])
-            ),
-            _(
-                "convert it where you trust it, with transformers:"
-                " AutoModel.from_pretrained(name).save_pretrained(folder)"
-            ),
-        )
+    refused = pickled(name, files)
+    if refused is not None:
+        return refused
     return ModelError(
         _("{name} has no {file}").format(name=shown(name), file=SINGLE),
         _("name a model with weights as safetensors or .gguf"),
