@@ -105,6 +105,16 @@ async def press(pilot, *keys) -> None:
         await settle(pilot)
 
 
+async def press_in_one_read(pilot, *keys) -> None:
+    """Keys that arrive together, as from a slow line; nothing is drawn between them."""
+    texts = {"backspace": "\x7f", "enter": "\r"}
+    for key in keys:
+        event = events.Key(key, texts.get(key, key))
+        event.set_sender(pilot.app)
+        pilot.app.post_message(event)
+    await settle(pilot)
+
+
 async def paste(pilot, text) -> None:
     """As a terminal does: into what has the focus."""
     pilot.app.post_message(events.Paste(text))
