@@ -7,9 +7,7 @@ import pytest
 
 from core.head_statistics import layer_facts, meant
 from core.names import STATISTICS
-from core.trained import describe
-from core.types import Mask, Request
-from tests.core.small_checkpoints import speaking
+from core.types import Mask
 from tests.tui.helpers import (
     click_on,
     explorer_of,
@@ -17,6 +15,7 @@ from tests.tui.helpers import (
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     settle,
@@ -25,7 +24,7 @@ from tests.tui.helpers import (
 from tui.choices import CELLS, ORDERS, SHOWN
 from tui.command import command_line
 from tui.grid import SHORT
-from tui.scene import View, cursor
+from tui.scene import cursor
 from tui.survey import Survey, Wanted
 from tui.widgets.grid import number
 
@@ -263,8 +262,7 @@ async def test_scores_that_nothing_normalises_say_why_there_is_nothing():
 
 
 async def test_a_real_model_is_looked_at_in_a_thread(tmp_path, monkeypatch):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid")
+    view = real_view("bert-legacy", tmp_path, pane="grid")
     threads, go_on, look = [], threading.Event(), Survey.look
 
     def waits(self, layer, wanted):
@@ -290,8 +288,7 @@ async def test_a_real_model_is_looked_at_in_a_thread(tmp_path, monkeypatch):
 
 
 async def test_what_fails_in_the_thread_is_said_once(tmp_path, monkeypatch):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid")
+    view = real_view("bert-legacy", tmp_path, pane="grid")
     tried = []
 
     def fails(self, layer, wanted):
@@ -361,8 +358,7 @@ def test_layer_and_head_are_the_cursor():
 
 
 async def test_enter_in_the_grid_of_a_real_model_opens_and_says_nothing(tmp_path):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid", layer=1, head=2)
+    view = real_view("bert-legacy", tmp_path, pane="grid", layer=1, head=2)
     async with open_app(view) as pilot:
         await press(pilot, "v", "O", "z", "z", "O")
         await press(pilot, "enter")

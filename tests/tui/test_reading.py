@@ -8,9 +8,7 @@ import pytest
 
 from core.reading import Reading, cut_columns
 from core.runner import run
-from core.trained import describe
 from core.types import Mask, ModelSpec, Request
-from tests.core.small_checkpoints import speaking
 from tests.core.small_tokenizers import bert_tokenizer
 from tests.tui.helpers import (
     click_on,
@@ -19,6 +17,7 @@ from tests.tui.helpers import (
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     screen_text,
@@ -385,8 +384,7 @@ def test_a_plain_explorer_imports_nothing_of_it():
 
 
 async def test_a_real_model(tmp_path):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), query=1)
+    view = real_view("bert-legacy", tmp_path, query=1)
     trace = run(view.request)
     special = [i for i, token in enumerate(trace.tokens) if token.special]
     async with open_app(view) as pilot:
