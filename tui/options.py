@@ -10,7 +10,16 @@ from collections.abc import Callable, Sequence
 import click
 
 from core.language import LANGUAGES, N_
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, POOLS, PROJECTIONS, SCALES, STAGES
+from core.names import (
+    ATTENTIONS,
+    EDITABLE,
+    MASK_FORMS,
+    NORMALIZERS,
+    POOLS,
+    PROJECTIONS,
+    SCALES,
+    STAGES,
+)
 from tui.choices import (
     CELLS,
     DEFAULT_PRECISION,
@@ -24,7 +33,7 @@ from tui.choices import (
 from tui.reading_option import READING
 from tui.terminal.plain import draw_in_ascii
 from tui.usage import Choice, Decorated, option, print_help, with_options
-from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, whole, wish
+from tui.values import decimal, edits, keys, mask, whole, wish
 
 
 def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:
@@ -95,9 +104,9 @@ _MODEL = (
 _SWITCHES = (
     option(
         "--mask",
-        type=mask_parts,
+        type=mask,
         default="none",
-        metavar=MASK_FORMS,
+        metavar="|".join(MASK_FORMS),
         show_default=True,
         help=N_("Keys that a query may attend to: all, those up to it, those at most N away."),
     ),

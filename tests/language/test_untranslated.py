@@ -41,7 +41,6 @@ SENTENCE = re.compile(r"[A-Za-z]{2,}[,:;]? [A-Za-z]{2,}")
 # Sentences that nobody reads on a screen, or reads as they are in every language.
 UNMARKED = {
     ("core/__init__.py", " has no attribute "),  # Python's own words, for who writes Python
-    ("core/lesson_file.py", "none, causal, window:N, causal+window:N"),  # words of a file
     ("core/lesson_numbers.py", "the lesson compares with no text"),  # a mistake of ours
     ("tui/choices.py", "The ball is blue"),  # an example, and its translation
     ("tui/choices.py", "La bola es azul"),
