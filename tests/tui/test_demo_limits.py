@@ -45,7 +45,7 @@ async def test_an_idle_session_is_warned_and_ends(monkeypatch):
         clock.now += 599
         pilot.app._watch_limits()
         await settle(pilot)
-        assert says(pilot, "ends in 1 seconds")
+        assert says(pilot, "ends in 1 second.")
         clock.now += 2
         pilot.app._watch_limits()
         await settle(pilot)
