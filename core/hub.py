@@ -151,27 +151,13 @@ def fetch(name: HubName, known: Sequence[str], tell: Callable[[str], None]) -> P
         The hub cannot be reached, has no such model or does not give it away; or the model could
         not be opened: its weights are a pickle, it has no tokenizer or its family is not known.
     """
-    try:
-        import huggingface_hub.errors
-    except ImportError as error:
-        raise ModelError(
-            _("downloading needs the package huggingface_hub, not older than 0.25"),
-            _("pip install -U huggingface_hub"),
-        ) from error
-    # Its warnings are English, and one of them is what the server says.
-    huggingface_hub.logging.set_verbosity(logging.CRITICAL)
-    with _in_our_words(name, known):
-        info = huggingface_hub.HfApi().model_info(
-            name.repo,
-            revision=name.revision,
-            files_metadata=True,
-            timeout=_SECONDS,
-        )
-        sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    sizes = _listed(name, known)
 
     def download(file: str) -> Path:
+        from huggingface_hub import hf_hub_download
+
         with _in_our_words(name, known):
-            return Path(huggingface_hub.hf_hub_download(name.repo, file, revision=name.revision))
+            return Path(hf_hub_download(name.repo, file, revision=name.revision))
 
     if name.file is not None:
         if name.file not in sizes:
@@ -198,6 +184,27 @@ def fetch(name: HubName, known: Sequence[str], tell: Callable[[str], None]) -> P
             _("name it again"),
         )
     return folder
+
+
+def _listed(name: HubName, known: Sequence[str]) -> dict[str, int]:
+    """The files that the hub has of a model, and the bytes of each."""
+    try:
+        import huggingface_hub.errors
+    except ImportError as error:
+        raise ModelError(
+            _("downloading needs the package huggingface_hub, not older than 0.25"),
+            _("pip install -U huggingface_hub"),
+        ) from error
+    # Its warnings are English, and one of them is what the server says.
+    huggingface_hub.logging.set_verbosity(logging.CRITICAL)
+    with _in_our_words(name, known):
+        info = huggingface_hub.HfApi().model_info(
+            name.repo,
+            revision=name.revision,
+            files_metadata=True,
+            timeout=_SECONDS,
+        )
+        return {each.rfilename: each.size or 0 for each in info.siblings or ()}
 
 
 @contextmanager
