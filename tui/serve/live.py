@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.errors import AttnError
+from tui.asked import build_view
 from tui.command import command_line
 from tui.lessons import Guide, changed, step_index, view_at
-from tui.options import build_view
 from tui.serve.words import words_of
 from tui.text_given import LESSON, one_text
 

@@ -10,7 +10,16 @@ from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
 from core.names import SCALES
 from core.text import label
-from tui.labels import DROPPED, pad, short_signed, short_weight, signed, weight, weight_cells
+from tui.labels import (
+    DROPPED,
+    capitalized,
+    pad,
+    short_signed,
+    short_weight,
+    signed,
+    weight,
+    weight_cells,
+)
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
@@ -190,7 +199,7 @@ class MatrixPane(Pane):
         name = _("Pattern")
         if scene.trace.decoder is not None:
             name = _(view.attention)
-            name = name[:1].upper() + name[1:]
+            name = capitalized(name)
         place = _matrix_place(view.layer, view.head, scene.crosses)
         if self._bins is not None and not self._bins.exact:
             place = _("{pool} of each cell").format(pool=_(view.pool)) + " · " + place
