@@ -9,7 +9,7 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -230,9 +230,10 @@ def attend(
     known : pair of ndarray [kv_head, key, d_head], optional
         k and v of an earlier run, of which those before `scoring.first` stand before these.
     """
-    q = split_heads(project(x, weights.q), facts.heads)  # [head, query, d_head]
-    k = split_heads(project(source, weights.k), facts.kv_heads)  # [kv_head, key, d_head]
-    v = split_heads(project(source, weights.v), facts.kv_heads)  # [kv_head, key, d_head]
+    q, k, v = project_all(x, source, weights)  # [query, head * d_head], [key, kv_head * d_head]
+    q = split_heads(q, facts.heads)  # [head, query, d_head]
+    k = split_heads(k, facts.kv_heads)  # [kv_head, key, d_head]
+    v = split_heads(v, facts.kv_heads)  # [kv_head, key, d_head]
     q = rotate(normalise(q, weights.q_norm, facts, q), turn, q)  # [head, query, d_head]
     k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
     if known is not None:
@@ -270,15 +271,49 @@ def embed_tokens(
     return embed, pos_embed, np.asfortranarray(x)
 
 
+def project_all(
+    x: Float32, source: Float32, weights: AttentionWeights[Float32]
+) -> tuple[Float32, Float32, Float32]:
+    """[query, head * d_head] of `x`, and twice [key, kv_head * d_head] of `source`: q, k, v."""
+    q = columns(len(x), weights.q.weight.shape[1])
+    k, v = (columns(len(source), linear.weight.shape[1]) for linear in (weights.k, weights.v))
+    asks = features(x, weights.q, q)
+    answers = features(source, weights.k, k), features(source, weights.v, v)
+    shared = q.shape[1] // k.shape[1]  # query heads to a key/value head
+
+    def some_features(some: slice) -> None:
+        asks(slice(some.start * shared, some.stop * shared))
+        for answer in answers:
+            answer(some)
+
+    work = effort(x, weights.q) + effort(source, weights.k) + effort(source, weights.v)
+    each(some_features, k.shape[1], work)
+    return q, k, v
+
+
 def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:
     """[pos, d_model]: act(x · up) · down, or (act(x · gate) × (x · up)) · down."""
     hidden = lent("hidden", len(x), weights.up.weight.shape[1])  # [pos, d_ff]
     if weights.gate is None:
         project(x, weights.up, facts.activation, out=hidden)
     else:
-        project(x, weights.gate, facts.activation, out=hidden)
-        hidden *= project(x, weights.up, out=lent("up", *hidden.shape))
+        project_gated(x, weights.gate, weights.up, facts.activation, out=hidden)
     return project(hidden, weights.down, out=lent("mlp_out", len(x), weights.down.weight.shape[1]))
+
+
+def project_gated(
+    x: Float32, gate: Linear[Float32], up: Linear[Float32], activation: str, out: Float32
+) -> None:
+    """[pos, d_ff], in `out`: act(x · gate) × (x · up)."""
+    raised = lent("up", *out.shape)  # [pos, d_ff]
+    open_gate, raise_some = features(x, gate, out, activation), features(x, up, raised)
+
+    def some_features(some: slice) -> None:
+        open_gate(some)
+        raise_some(some)
+        out[:, some] *= raised[:, some]
+
+    each(some_features, out.shape[1], work=effort(x, gate) + effort(x, up))
 
 
 def logits(
@@ -307,7 +342,22 @@ def project(
     activation: str | None = None,
     out: Float32 | None = None,
 ) -> Float32:
-    """[pos, in] -> [pos, out], and the activation of it where one is named.
+    """[pos, in] -> [pos, out], and the activation of it where one is named."""
+    if out is None:
+        out = columns(len(x), linear.weight.shape[1])
+    each(features(x, linear, out, activation), out.shape[1], effort(x, linear))
+    return out
+
+
+def effort(x: Float32, linear: Linear[Float32]) -> int:
+    """About how many multiplications a projection takes."""
+    return (len(x) + _READING) * linear.weight.size
+
+
+def features(
+    x: Float32, linear: Linear[Float32], out: Float32, activation: str | None = None
+) -> Callable[[slice], None]:
+    """What makes some features [pos, out] of x [pos, in]: some columns of `out`.
 
     A column of the result, a feature of all tokens, lies together in memory: with its factors in
     that order OpenBLAS takes a twentieth less time for many tokens, and half for few if it gets
@@ -318,8 +368,6 @@ def project(
     if len(x) <= _FEW:
         factor = np.ascontiguousarray(factor)
         step = max(8, _SMALL // factor.size // 4 * 4)
-    if out is None:
-        out = columns(len(x), weight.shape[1])
     by_feature = out.T
 
     def some_features(some: slice) -> None:
@@ -331,14 +379,16 @@ def project(
         if activation is not None:
             ACTIVATIONS[activation](by_feature[some], out=by_feature[some])
 
-    each(some_features, weight.shape[1], work=(len(x) + _READING) * weight.size)
-    return out
+    return some_features
 
 
 def product(weight: Float32, x: Float32, out: Float32) -> None:
-    """[out, in] · [in, pos] -> [out, pos]; for one column OpenBLAS takes half as long again."""
-    if x.shape[1] == 1:
-        np.einsum("oi,i->o", weight, x[:, 0], out=out[:, 0])
+    """[out, in] · [in, pos] -> [out, pos].
+
+    For one column OpenBLAS reads four rows of weights at a time, and memory is slower then.
+    """
+    if x.shape[1] == 1 and weight.flags.c_contiguous:
+        np.vecdot(weight, x[:, 0], out=out[:, 0])
     else:
         np.matmul(weight, x, out=out)
 
