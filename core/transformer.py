@@ -40,6 +40,7 @@ from core.transformer_types import (
 _SMALL = 10**6  # multiplications of a product up to which OpenBLAS packs no factor
 _FEW = 64  # tokens up to which products of that size are the quicker ones
 _READING = 10  # multiplications that take as long as to read a weight
+_NORM = 100  # and as long as to normalise a number
 _VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
 
 
@@ -89,8 +90,10 @@ def run_stack(
     if earlier is not None:
         first = common_start(facts, earlier, ids, blocked)
         earlier = earlier if first else None
-    masks = {layer.window: build_mask(count, facts, layer, blocked) for layer in facts.layers}
-    rotations = {layer.rotary: rotation(count, layer.rotary, first) for layer in facts.layers}
+    by_window = {layer.window: layer for layer in facts.layers}
+    masks = {window: build_mask(count, facts, by_window[window], blocked) for window in by_window}
+    rotaries = {layer.rotary for layer in facts.layers}
+    rotations = {rotary: rotation(count, rotary, first) for rotary in rotaries}
     cross_mask = None
     if memory is not None and memory_blocked:
         cross_mask = np.ones((count, len(memory)), dtype=np.bool_)
@@ -411,6 +414,16 @@ def normalise(
         return x
     if out is None:
         out = columns(*x.shape)
+
+    def some_rows(some: slice) -> None:
+        normalise_rows(x[..., some, :], norm, facts, out[..., some, :])
+
+    each(some_rows, x.shape[-2], work=_NORM * x.size)
+    return out
+
+
+def normalise_rows(x: Float32, norm: Norm[Float32], facts: Facts, out: Float32) -> None:
+    """The formula of `normalise`, in `out`."""
     if facts.norm == "layer":
         x = np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
     size = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
@@ -419,7 +432,6 @@ def normalise(
         out *= norm.gain
     if norm.bias is not None:
         out += norm.bias
-    return out
 
 
 def split_heads(x: Float32, heads: int) -> Float32:
