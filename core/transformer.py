@@ -10,7 +10,6 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -172,11 +171,11 @@ def run_block(
     x = x[scoring.first :]  # [new, d_model]
     room_to_enter = lent("entered", *x.shape)
     entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
-    known = None if earlier is None else earlier.own_kv
-    a = attend(entered, entered, own, facts, scoring, turn, kept, known)
+    a = attend(entered, entered, own, facts, scoring, turn, kept, earlier)
+    attn_out = a.attn_out[scoring.first :]  # [new, d_model]
     # Kept where cross-attention asks from it.
     room_between = lent("resid_mid", *x.shape) if weights.cross is None else columns(*x.shape)
-    resid_mid = added(x, a.attn_out, own.at_sum, facts, room_between)  # [new, d_model]
+    resid_mid = added(x, attn_out, own.at_sum, facts, room_between)  # [new, d_model]
 
     cross, attended = None, resid_mid  # [new, d_model]
     if weights.cross is not None and memory is not None and cross_scoring is not None:
@@ -191,22 +190,12 @@ def run_block(
     mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
     resid_post = columns(*x.shape)
     resid_post = added(attended, mlp_out, mlp.at_sum, facts, resid_post)  # [new, d_model]
-    block = BlockTrace(
+    if earlier is not None:
+        resid_post = joined(earlier.resid_post, resid_post, scoring.first)  # [pos, d_model]
+    return BlockTrace(
         a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out, a.own_kv,
         entering, cross, None if cross is None else resid_mid, resid_post,
     )  # fmt: skip
-    return block if earlier is None else continued(earlier, block, scoring, kept)
-
-
-def continued(
-    earlier: BlockTrace, block: BlockTrace, scoring: Scoring, kept: KeptHeads
-) -> BlockTrace:
-    """A layer's rows of an earlier run, then those that were run now."""
-    names = ("q", "attn_out", "resid_post")
-    rows = [joined(getattr(earlier, n), getattr(block, n), scoring.first) for n in names]
-    q, attn_out, resid_post = rows
-    made = cells(q, *block.own_kv, scoring, kept)
-    return replace(block, q=q, attn_out=attn_out, resid_post=resid_post, **made)
 
 
 def attend(
@@ -217,7 +206,7 @@ def attend(
     scoring: Scoring,
     turn: tuple[Float32, Float32] | None,
     kept: KeptHeads,
-    known: tuple[Float32, Float32] | None = None,
+    earlier: AttentionTrace | None = None,
 ) -> AttentionTrace:
     """Every head of one attention: `x` asks, `source` answers (the same rows in self-attention).
 
@@ -230,8 +219,8 @@ def attend(
         Cosines and sines of `rotation`.
     kept : KeptHeads
         Where cells that are looked at stay.
-    known : pair of ndarray [kv_head, key, d_head], optional
-        k and v of an earlier run, of which those before `scoring.first` stand before these.
+    earlier : AttentionTrace, optional
+        Of an earlier run, whose rows before `scoring.first` stand before these.
     """
     q, k, v = project_all(x, source, weights)  # [query, head * d_head], [key, kv_head * d_head]
     q = split_heads(q, facts.heads)  # [head, query, d_head]
@@ -239,13 +228,16 @@ def attend(
     v = split_heads(v, facts.kv_heads)  # [kv_head, key, d_head]
     q = rotate(normalise(q, weights.q_norm, facts, q), turn, q)  # [head, query, d_head]
     k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
-    if known is not None:
-        k, v = (joined(*both, scoring.first) for both in zip(known, (k, v), strict=True))
+    if earlier is not None:
+        k, v = (joined(*both, scoring.first) for both in zip(earlier.own_kv, (k, v), strict=True))
     merged = lent("merged", facts.heads * facts.d_head, len(x)).T  # [query, head * d_head]
     pattern = empty(len(q), len(x), k.shape[1]) if scoring.keep else None  # [head, query, key]
     mix(q, k, v, scoring, split_heads(merged, facts.heads), pattern)
     attn_out = project(merged, weights.o)  # [query, d_model]
     attn_out = normalise(attn_out, weights.after, facts, attn_out)
+    if earlier is not None:
+        q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
+        attn_out = joined(earlier.attn_out, attn_out, scoring.first)  # [pos, d_model]
     made = cells(q, k, v, scoring, kept)
     if pattern is not None:
         made["pattern"] = pattern
