@@ -14,7 +14,7 @@ import numpy as np
 Task: TypeAlias = Callable[[slice], None]
 
 _MOST = 4  # a host may have many people on it
-_WORTH = 2**20  # multiplications below which handing over costs more than it saves
+_WORTH = 2**21  # multiplications below which handing over costs more than it saves
 
 
 def each(task: Task, count: int, work: int) -> None:
