@@ -83,13 +83,14 @@ class _Helper:
         self._thread.join()
 
     def _work(self) -> None:
-        while True:
-            self._given.acquire()
-            if self._job is None:
-                return
-            self._error = _attempt(*self._job)
-            self._job = None  # it holds arrays
-            self._done.release()
+        with np.errstate(all="ignore"):  # a thread does not take over what its caller ignores
+            while True:
+                self._given.acquire()
+                if self._job is None:
+                    return
+                self._error = _attempt(*self._job)
+                self._job = None  # it holds arrays
+                self._done.release()
 
 
 _free = Lock()  # whether the helpers are
@@ -110,8 +111,7 @@ def end_threads() -> None:
 
 def _attempt(task: Task, piece: slice) -> BaseException | None:
     try:
-        with np.errstate(all="ignore"):  # a thread does not take over what its caller ignores
-            task(piece)
+        task(piece)
     except BaseException as error:  # raised again by `each`, when all have ended
         return error
     return None

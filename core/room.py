@@ -17,6 +17,7 @@ import numpy as np
 from core.transformer_types import Float32
 
 _CHUNK = 2**24  # numbers: 64 MiB, of which the system gives what is written to
+_PAGE = 2**21  # bytes; what lies before the first whole page would come in pages of 4 KiB
 _SMALL = 2**14  # numbers: what is smaller finds used memory
 _LINE = 16  # numbers in a line of a processor's cache
 
@@ -45,7 +46,8 @@ def empty(*shape: int) -> Float32:
     if _room.rest is None or size < _SMALL:
         return np.empty(shape, np.float32)
     if len(_room.rest) < size:
-        _room.rest = np.empty(max(size, _CHUNK), np.float32)
+        chunk = np.empty(max(size, _CHUNK) + _PAGE // 4, np.float32)
+        _room.rest = chunk[-chunk.ctypes.data % _PAGE // 4 :]
     taken = _room.rest[:size]
     _room.rest = _room.rest[-(-size // _LINE) * _LINE :]
     return taken.reshape(shape)

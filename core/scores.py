@@ -35,8 +35,8 @@ def mix(
     """
     shared = len(q) // len(k)  # query heads to a key/value head
     if shared > 1:
-        k = np.repeat(k, shared, axis=0)  # [head, key, d_head]
-        v = None if v is None else np.repeat(v, shared, axis=0)  # [head, key, d_head]
+        k = repeated(k, shared)  # [head, key, d_head]
+        v = None if v is None else repeated(v, shared)  # [head, key, d_head]
     heads, queries, keys = len(q), q.shape[1], k.shape[1]
     small = queries >= q.shape[2] and bound(q, k, scoring) < _SAFE  # else it costs what it saves
     high = max(1, min(queries, _BLOCK // keys))
@@ -57,6 +57,11 @@ def mix(
                     np.matmul(scores, v[part, seen], out=out[part, rows])
 
     each(some_heads, heads, work=heads * queries * keys * 2 * q.shape[2])
+
+
+def repeated(x: Float32, times: int) -> Float32:
+    """[kv_head, key, d_head] -> [head, key, d_head], in memory in the order of `columns`."""
+    return np.repeat(x.swapaxes(1, 2), times, axis=0).swapaxes(1, 2)
 
 
 def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
@@ -90,8 +95,10 @@ def reach(
     if mask is None:
         return slice(0, keys), None
     allowed = mask[rows]
+    if allowed.all():
+        return slice(0, keys), None
     if whole:
-        return slice(0, keys), None if allowed.all() else barrier(allowed)
+        return slice(0, keys), barrier(allowed)
     places = np.flatnonzero(allowed.any(axis=0))
     seen = slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, keys)
     allowed = allowed[:, seen]
@@ -167,7 +174,8 @@ def softmax(scores: Float32, barred: Float32 | None, out: Float32, small: bool =
         scores = np.add(scores, barred, out=out)
     if not small:
         top = scores.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
+        if barred is not None:
+            top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
         scores = np.subtract(scores, top, out=out)
     np.exp(scores, out=out)
     total = out @ np.ones((out.shape[-1], 1), np.float32)  # [..., query, 1]

@@ -9,8 +9,7 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,6 +39,7 @@ from core.transformer_types import (
 _SMALL = 10**6  # multiplications of a product up to which OpenBLAS packs no factor
 _FEW = 64  # tokens up to which products of that size are the quicker ones
 _READING = 10  # multiplications that take as long as to read a weight
+_NORM = 100  # and as long as to normalise a number
 _VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
 
 
@@ -89,8 +89,10 @@ def run_stack(
     if earlier is not None:
         first = common_start(facts, earlier, ids, blocked)
         earlier = earlier if first else None
-    masks = {layer.window: build_mask(count, facts, layer, blocked) for layer in facts.layers}
-    rotations = {layer.rotary: rotation(count, layer.rotary, first) for layer in facts.layers}
+    by_window = {layer.window: layer for layer in facts.layers}
+    masks = {window: build_mask(count, facts, by_window[window], blocked) for window in by_window}
+    rotaries = {layer.rotary for layer in facts.layers}
+    rotations = {rotary: rotation(count, rotary, first) for rotary in rotaries}
     cross_mask = None
     if memory is not None and memory_blocked:
         cross_mask = np.ones((count, len(memory)), dtype=np.bool_)
@@ -169,11 +171,11 @@ def run_block(
     x = x[scoring.first :]  # [new, d_model]
     room_to_enter = lent("entered", *x.shape)
     entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
-    known = None if earlier is None else earlier.own_kv
-    a = attend(entered, entered, own, facts, scoring, turn, kept, known)
+    a = attend(entered, entered, own, facts, scoring, turn, kept, earlier)
+    attn_out = a.attn_out[scoring.first :]  # [new, d_model]
     # Kept where cross-attention asks from it.
     room_between = lent("resid_mid", *x.shape) if weights.cross is None else columns(*x.shape)
-    resid_mid = added(x, a.attn_out, own.at_sum, facts, room_between)  # [new, d_model]
+    resid_mid = added(x, attn_out, own.at_sum, facts, room_between)  # [new, d_model]
 
     cross, attended = None, resid_mid  # [new, d_model]
     if weights.cross is not None and memory is not None and cross_scoring is not None:
@@ -188,22 +190,12 @@ def run_block(
     mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
     resid_post = columns(*x.shape)
     resid_post = added(attended, mlp_out, mlp.at_sum, facts, resid_post)  # [new, d_model]
-    block = BlockTrace(
+    if earlier is not None:
+        resid_post = joined(earlier.resid_post, resid_post, scoring.first)  # [pos, d_model]
+    return BlockTrace(
         a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out, a.own_kv,
         entering, cross, None if cross is None else resid_mid, resid_post,
     )  # fmt: skip
-    return block if earlier is None else continued(earlier, block, scoring, kept)
-
-
-def continued(
-    earlier: BlockTrace, block: BlockTrace, scoring: Scoring, kept: KeptHeads
-) -> BlockTrace:
-    """A layer's rows of an earlier run, then those that were run now."""
-    names = ("q", "attn_out", "resid_post")
-    rows = [joined(getattr(earlier, n), getattr(block, n), scoring.first) for n in names]
-    q, attn_out, resid_post = rows
-    made = cells(q, *block.own_kv, scoring, kept)
-    return replace(block, q=q, attn_out=attn_out, resid_post=resid_post, **made)
 
 
 def attend(
@@ -214,7 +206,7 @@ def attend(
     scoring: Scoring,
     turn: tuple[Float32, Float32] | None,
     kept: KeptHeads,
-    known: tuple[Float32, Float32] | None = None,
+    earlier: AttentionTrace | None = None,
 ) -> AttentionTrace:
     """Every head of one attention: `x` asks, `source` answers (the same rows in self-attention).
 
@@ -227,21 +219,25 @@ def attend(
         Cosines and sines of `rotation`.
     kept : KeptHeads
         Where cells that are looked at stay.
-    known : pair of ndarray [kv_head, key, d_head], optional
-        k and v of an earlier run, of which those before `scoring.first` stand before these.
+    earlier : AttentionTrace, optional
+        Of an earlier run, whose rows before `scoring.first` stand before these.
     """
-    q = split_heads(project(x, weights.q), facts.heads)  # [head, query, d_head]
-    k = split_heads(project(source, weights.k), facts.kv_heads)  # [kv_head, key, d_head]
-    v = split_heads(project(source, weights.v), facts.kv_heads)  # [kv_head, key, d_head]
+    q, k, v = project_all(x, source, weights)  # [query, head * d_head], [key, kv_head * d_head]
+    q = split_heads(q, facts.heads)  # [head, query, d_head]
+    k = split_heads(k, facts.kv_heads)  # [kv_head, key, d_head]
+    v = split_heads(v, facts.kv_heads)  # [kv_head, key, d_head]
     q = rotate(normalise(q, weights.q_norm, facts, q), turn, q)  # [head, query, d_head]
     k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
-    if known is not None:
-        k, v = (joined(*both, scoring.first) for both in zip(known, (k, v), strict=True))
+    if earlier is not None:
+        k, v = (joined(*both, scoring.first) for both in zip(earlier.own_kv, (k, v), strict=True))
     merged = lent("merged", facts.heads * facts.d_head, len(x)).T  # [query, head * d_head]
     pattern = empty(len(q), len(x), k.shape[1]) if scoring.keep else None  # [head, query, key]
     mix(q, k, v, scoring, split_heads(merged, facts.heads), pattern)
     attn_out = project(merged, weights.o)  # [query, d_model]
     attn_out = normalise(attn_out, weights.after, facts, attn_out)
+    if earlier is not None:
+        q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
+        attn_out = joined(earlier.attn_out, attn_out, scoring.first)  # [pos, d_model]
     made = cells(q, k, v, scoring, kept)
     if pattern is not None:
         made["pattern"] = pattern
@@ -270,15 +266,49 @@ def embed_tokens(
     return embed, pos_embed, np.asfortranarray(x)
 
 
+def project_all(
+    x: Float32, source: Float32, weights: AttentionWeights[Float32]
+) -> tuple[Float32, Float32, Float32]:
+    """[query, head * d_head] of `x`, and twice [key, kv_head * d_head] of `source`: q, k, v."""
+    q = columns(len(x), weights.q.weight.shape[1])
+    k, v = (columns(len(source), linear.weight.shape[1]) for linear in (weights.k, weights.v))
+    asks = features(x, weights.q, q)
+    answers = features(source, weights.k, k), features(source, weights.v, v)
+    shared = q.shape[1] // k.shape[1]  # query heads to a key/value head
+
+    def some_features(some: slice) -> None:
+        asks(slice(some.start * shared, some.stop * shared))
+        for answer in answers:
+            answer(some)
+
+    work = effort(x, weights.q) + effort(source, weights.k) + effort(source, weights.v)
+    each(some_features, k.shape[1], work)
+    return q, k, v
+
+
 def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:
     """[pos, d_model]: act(x · up) · down, or (act(x · gate) × (x · up)) · down."""
     hidden = lent("hidden", len(x), weights.up.weight.shape[1])  # [pos, d_ff]
     if weights.gate is None:
         project(x, weights.up, facts.activation, out=hidden)
     else:
-        project(x, weights.gate, facts.activation, out=hidden)
-        hidden *= project(x, weights.up, out=lent("up", *hidden.shape))
+        project_gated(x, weights.gate, weights.up, facts.activation, out=hidden)
     return project(hidden, weights.down, out=lent("mlp_out", len(x), weights.down.weight.shape[1]))
+
+
+def project_gated(
+    x: Float32, gate: Linear[Float32], up: Linear[Float32], activation: str, out: Float32
+) -> None:
+    """[pos, d_ff], in `out`: act(x · gate) × (x · up)."""
+    raised = lent("up", *out.shape)  # [pos, d_ff]
+    open_gate, raise_some = features(x, gate, out, activation), features(x, up, raised)
+
+    def some_features(some: slice) -> None:
+        open_gate(some)
+        raise_some(some)
+        out[:, some] *= raised[:, some]
+
+    each(some_features, out.shape[1], work=effort(x, gate) + effort(x, up))
 
 
 def logits(
@@ -307,7 +337,22 @@ def project(
     activation: str | None = None,
     out: Float32 | None = None,
 ) -> Float32:
-    """[pos, in] -> [pos, out], and the activation of it where one is named.
+    """[pos, in] -> [pos, out], and the activation of it where one is named."""
+    if out is None:
+        out = columns(len(x), linear.weight.shape[1])
+    each(features(x, linear, out, activation), out.shape[1], effort(x, linear))
+    return out
+
+
+def effort(x: Float32, linear: Linear[Float32]) -> int:
+    """About how many multiplications a projection takes."""
+    return (len(x) + _READING) * linear.weight.size
+
+
+def features(
+    x: Float32, linear: Linear[Float32], out: Float32, activation: str | None = None
+) -> Callable[[slice], None]:
+    """What makes some features [pos, out] of x [pos, in]: some columns of `out`.
 
     A column of the result, a feature of all tokens, lies together in memory: with its factors in
     that order OpenBLAS takes a twentieth less time for many tokens, and half for few if it gets
@@ -318,8 +363,6 @@ def project(
     if len(x) <= _FEW:
         factor = np.ascontiguousarray(factor)
         step = max(8, _SMALL // factor.size // 4 * 4)
-    if out is None:
-        out = columns(len(x), weight.shape[1])
     by_feature = out.T
 
     def some_features(some: slice) -> None:
@@ -331,14 +374,16 @@ def project(
         if activation is not None:
             ACTIVATIONS[activation](by_feature[some], out=by_feature[some])
 
-    each(some_features, weight.shape[1], work=(len(x) + _READING) * weight.size)
-    return out
+    return some_features
 
 
 def product(weight: Float32, x: Float32, out: Float32) -> None:
-    """[out, in] · [in, pos] -> [out, pos]; for one column OpenBLAS takes half as long again."""
-    if x.shape[1] == 1:
-        np.einsum("oi,i->o", weight, x[:, 0], out=out[:, 0])
+    """[out, in] · [in, pos] -> [out, pos].
+
+    For one column OpenBLAS reads four rows of weights at a time, and memory is slower then.
+    """
+    if x.shape[1] == 1 and weight.flags.c_contiguous:
+        np.vecdot(weight, x[:, 0], out=out[:, 0])
     else:
         np.matmul(weight, x, out=out)
 
@@ -361,6 +406,16 @@ def normalise(
         return x
     if out is None:
         out = columns(*x.shape)
+
+    def some_rows(some: slice) -> None:
+        normalise_rows(x[..., some, :], norm, facts, out[..., some, :])
+
+    each(some_rows, x.shape[-2], work=_NORM * x.size)
+    return out
+
+
+def normalise_rows(x: Float32, norm: Norm[Float32], facts: Facts, out: Float32) -> None:
+    """The formula of `normalise`, in `out`."""
     if facts.norm == "layer":
         x = np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
     size = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
@@ -369,7 +424,6 @@ def normalise(
         out *= norm.gain
     if norm.bias is not None:
         out += norm.bias
-    return out
 
 
 def split_heads(x: Float32, heads: int) -> Float32:

@@ -64,11 +64,19 @@ def test_work_within_shared_work_is_done_at_once(three):
     assert (seen == 1).all()
 
 
-def test_same_numbers_with_and_without_threads(three, monkeypatch):
-    model = open_model(REFERENCE / "llama-shards")
-    shared = model.run([5, 17, 3, 29, 11]).last
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [("bert-plain", ()), ("llama-shards", ()), ("t5-gated", (0, 7, 4)), ("bart-head", (2, 7, 4))],
+)
+def test_same_numbers_with_and_without_threads(three, monkeypatch, name, target):
+    ids = [5, 17, 3, 29, 11]
+    shared = open_model(REFERENCE / name).run(ids, target=target).last
     monkeypatch.setattr(parallel, "threads", lambda: 1)
-    alone = open_model(REFERENCE / "llama-shards").run([5, 17, 3, 29, 11]).last
+    alone = open_model(REFERENCE / name).run(ids, target=target).last
+    for ours, other in zip(shared.blocks, alone.blocks, strict=True):
+        for part in ("q", "k", "v", "attn_out", "resid_post"):
+            found, expected = (np.asarray(getattr(block, part)) for block in (ours, other))
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)
 
 

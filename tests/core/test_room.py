@@ -37,10 +37,16 @@ def test_a_chunk_ends_with_its_last_array():
 
 def test_what_does_not_fit_starts_another_chunk(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 50_000)
+    monkeypatch.setattr(module, "_PAGE", 64)
     with room():
         first, second, third = empty(*LARGE), empty(*LARGE), empty(60_000)
     assert len({id(array.base) for array in (first, second, third)}) == 3
     assert third.shape == (60_000,)
+
+
+def test_a_chunk_begins_with_a_large_page():
+    with room():
+        assert empty(*LARGE).ctypes.data % 2**21 == 0
 
 
 def test_runs_share_no_chunk_and_nothing_outside_a_run():
