@@ -111,10 +111,24 @@ def test_every_pane_is_named_in_the_help():
     assert all(re.search(rf"\b{pane}\b", option.help) for pane in PANES)
 
 
-def test_every_option_has_a_help_text():
-    for command in (cli.explore, cli.show):
-        for param in command.params:
-            assert param.name == "words" or param.help
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (cli.explore, ["--help"]),
+        (cli.show, ["show", "--help"]),
+        (cli.worksheet, ["worksheet", "--help"]),
+        (cli.lesson, ["lesson", "--help"]),
+        (cli.load_serve(), ["serve", "--help"]),
+    ],
+    ids=["explorer", "show", "worksheet", "lesson", "serve"],
+)
+def test_every_option_is_in_the_help_with_a_text(command, arguments):
+    printed = attn_tui(*arguments).stdout.decode()
+    for param in command.params:
+        for name in (*param.opts, *param.secondary_opts):
+            if name.startswith("--"):
+                assert re.search(rf"^  .*{name}\b", printed, re.MULTILINE), name
+                assert param.help
 
 
 def test_version():
