@@ -9,12 +9,15 @@ from core.errors import AttnError
 from core.language import _
 from core.names import ATTENTIONS
 from tui.following import cut_alike
+from tui.labels import clip
 from tui.screens.lesson import LessonScreen
 from tui.theme import DARK
 
 if TYPE_CHECKING:
     from core.types import Request, Trace
     from tui.printing.derivation import Block
+
+_SHOWN_CELLS = 300  # of a copied command
 
 
 class NumbersScreen(LessonScreen):
@@ -120,7 +123,8 @@ class NumbersScreen(LessonScreen):
             self.notify(str(error), severity="warning", markup=False)
             return
         self.app.copy_to_clipboard(command)
-        self.notify(command, title=_("Copied"), markup=False)
+        # All of it where it is short; of a long text a message would cover the screen.
+        self.notify(clip(command, _SHOWN_CELLS), title=_("Copied"), markup=False)
 
     def action_copy_derivation(self, form: str) -> None:
         from tui.printing.derivation import as_markdown, as_text, blocks_of
