@@ -1,12 +1,15 @@
 """What the READMEs name is there, and what is there is named."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
+from core.language import set_language
 from tui import cli
 from tui.keys import GRID_KEYS, GROUPS, LEARNING_KEYS
+from tui.picture import picture
 from tui.serve.options import NAMES as ALLOWANCES
 
 ROOT = Path(__file__).parents[2]
@@ -52,3 +55,16 @@ def test_every_key_of_the_readme_is_one_and_every_letter_is_in_it(page):
     assert named <= shown
     doubles = set("igGKJVR2345")  # of arrows, of other keys, or the other way round
     assert {key for key in shown if len(key) == 1 and key.isalnum()} - doubles <= named
+
+
+@pytest.mark.parametrize("name", ["explorer", "chinese"])
+def test_the_pictures_are_what_the_explorer_shows(name):
+    """Its words at least; ``python docs/pictures.py`` draws them anew."""
+    size, view, theme = runpy.run_path(str(ROOT / "docs/pictures.py"))["PICTURES"][name]
+    set_language("zh" if name == "chinese" else "en")
+
+    def words(svg):
+        return re.findall(r">([^<]*)</text>", svg)
+
+    kept = (ROOT / "docs" / f"{name}.svg").read_text("utf-8")
+    assert words(kept) == words(picture(view, theme, size))
