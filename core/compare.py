@@ -70,7 +70,7 @@ def compared_tokens(request: Request, tokens: Tokens, text: str) -> Tokens:
     budget = budget_bytes(request.model)
     if needed > budget:
         raise BudgetError(
-            _("the two texts together need {needed} GiB of the {budget} GiB budget").format(
+            _("the two texts together need {needed} GiB, and the budget is {budget} GiB").format(
                 needed=f"{needed / 2**30:,.1f}", budget=budget // 2**30
             ),
             _("use shorter texts or a smaller model"),

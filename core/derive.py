@@ -35,7 +35,7 @@ from core.derivation import (
     WholeDerivation,
 )
 from core.edits import switches_of, typed_over
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import N_, _
 from core.names import ATTENTIONS
 from core.types import Array, Attention, CheckpointModel, LayerTrace, Switches, Trace
@@ -127,7 +127,7 @@ def _check_place(trace: Trace, layer: int, head: int, query: int, key: int, atte
         if not 0 <= value < limit:
             raise SettingError(
                 _("{name} {value} is out of range").format(name=name, value=value),
-                _("choose {low} to {high}").format(low=0, high=limit - 1),
+                choose_from(0, limit - 1),
             )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.names import ATTENTIONS, EDITABLE
 from core.text import visible
@@ -126,7 +126,7 @@ def check_edits(request: Request, count: int) -> None:
                     _("{name} {index} of {array} is out of range").format(
                         name=_(name), index=index, array=edit.array
                     ),
-                    _("choose {low} to {high}").format(low=0, high=limit - 1),
+                    choose_from(0, limit - 1),
                 )
         if not math.isfinite(edit.value):
             raise SettingError(

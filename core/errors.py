@@ -25,6 +25,13 @@ class AttnError(Exception):
         return _("{message}: {hint}.").format(message=self.message, hint=self.hint)
 
 
+def choose_from(low: int, high: int) -> str:
+    """The hint for a number that has to be one of `low` to `high`."""
+    if low == high == 0:
+        return _("0 is the only one, since counting starts there")
+    return _("choose {low} to {high}").format(low=low, high=high)
+
+
 class TextError(AttnError):
     """The text holds nothing that can attend or be attended to."""
 

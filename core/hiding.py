@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.checkpoint_model import CheckpointModel
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.text import visible
 from core.types import AnyModel, Request, Token, Tokens
@@ -45,7 +45,7 @@ def check_masked(masked: frozenset[int], tokens: Tokens) -> None:
         if not 0 <= index < len(tokens):
             raise SettingError(
                 _("token {index} to mask is out of range").format(index=index),
-                _("choose {low} to {high}").format(low=0, high=len(tokens) - 1),
+                choose_from(0, len(tokens) - 1),
             )
         if tokens[index].special or index in tokens.padding:
             raise SettingError(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.attention import divisor, masked_softmax
-from core.errors import BudgetError, SettingError
+from core.errors import BudgetError, SettingError, choose_from
 from core.language import _
 from core.learning_types import History, Learning
 from core.names import MAX_STEPS
@@ -188,12 +188,12 @@ def check_learning(request: Request) -> None:
     if not 0 <= learning.head < request.model.heads:
         raise SettingError(
             _("head {head} cannot learn, for there is none").format(head=learning.head),
-            _("choose {low} to {high}").format(low=0, high=request.model.heads - 1),
+            choose_from(0, request.model.heads - 1),
         )
     if not 0 <= learning.steps <= MAX_STEPS:
         raise SettingError(
             _("{steps} steps of learning are out of range").format(steps=learning.steps),
-            _("choose {low} to {high}").format(low=0, high=MAX_STEPS),
+            choose_from(0, MAX_STEPS),
         )
     if not (math.isfinite(learning.rate) and learning.rate > 0):
         raise SettingError(

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from core import counts
 from core.compare import compared_tokens
 from core.edits import check_edits, read_edits
-from core.errors import AttnError, LessonError
+from core.errors import AttnError, LessonError, choose_from
 from core.language import _
 from core.learning import check_learning
 from core.learning_types import Wish
@@ -273,7 +273,7 @@ def _check_places(
         value, count = places.get(name, 0), limits[text]
         if int(value) >= count:
             fault = _("is {value}, out of range in the {attention} attention")
-            hint = _("choose {low} to {high}").format(low=0, high=count - 1)
+            hint = choose_from(0, count - 1)
             table.refuse(f"{where}.{name}", fault.format(value=value, attention=attention), hint)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from core.errors import LessonError
+from core.errors import LessonError, choose_from
 from core.language import N_, _
 from core.lessons import Words
 from core.text import visible
@@ -67,7 +67,7 @@ class Table:
 
     def whole(self, key: str, low: int, high: int) -> int:
         value = self.get(key)
-        hint = _("choose {low} to {high}").format(low=low, high=high)
+        hint = choose_from(low, high)
         if isinstance(value, bool) or not isinstance(value, int):
             fault = _("is {value} and no whole number")
             self.refuse(key, fault.format(value=shown(value)), hint)

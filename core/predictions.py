@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.checkpoint_model import CheckpointModel
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.transformer_types import Float32
 from core.types import AnyModel, Array, Side, Token, Trace
@@ -138,7 +138,7 @@ def check_place(trace: Trace, position: int) -> None:
     if not 0 <= position < len(tokens):
         raise SettingError(
             _("{name} {value} is out of range").format(name="query", value=position),
-            _("choose {low} to {high}").format(low=0, high=len(tokens) - 1),
+            choose_from(0, len(tokens) - 1),
         )
     if position not in places(trace):
         raise SettingError(

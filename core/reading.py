@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.tokenization import word_spans
 from core.types import Array, Attention, BoolArray, Token, Tokens
@@ -88,7 +88,7 @@ def checked(reading: Reading, count: int) -> None:
         if not 0 <= key < count:
             raise SettingError(
                 _("column {value} to drop is out of range").format(value=key),
-                _("choose {low} to {high}").format(low=0, high=count - 1),
+                choose_from(0, count - 1),
             )
 
 

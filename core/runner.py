@@ -11,7 +11,7 @@ from core import counts
 from core.attention import build_mask
 from core.edits import check_edits
 from core.embedding import embed, sinusoidal_positions
-from core.errors import BudgetError, SettingError, TextError
+from core.errors import BudgetError, SettingError, TextError, choose_from
 from core.given import check_given, given_rows
 from core.hiding import check_maskable, check_masked
 from core.language import _
@@ -222,9 +222,7 @@ def _check_range(name: str, value: int, low: int, high: int | None) -> None:
     if value < low or (high is not None and value > high):
         raise SettingError(
             _("{name} {value} is out of range").format(name=name, value=value),
-            _("choose {low} or more").format(low=low)
-            if high is None
-            else _("choose {low} to {high}").format(low=low, high=high),
+            _("choose {low} or more").format(low=low) if high is None else choose_from(low, high),
         )
 
 
@@ -234,7 +232,7 @@ def check_blocked(mask: Mask, count: int) -> None:
         if not 0 <= index < count:
             raise SettingError(
                 _("blocked key {index} is out of range").format(index=index),
-                _("choose {low} to {high}").format(low=0, high=count - 1),
+                choose_from(0, count - 1),
             )
 
 
@@ -286,8 +284,8 @@ def _check_budget(model: AnyModel, count: int, target: int = 0) -> None:
             tokens = both.format(tokens=tokens, count=target)
         raise BudgetError(
             _(
-                "{tokens} × {layers} × {heads} with d_model {d_model:,} need {gib:,.1f} GiB of the"
-                " 1 GiB budget"
+                "{tokens} × {layers} × {heads} with d_model {d_model:,} need {gib:,.1f} GiB,"
+                " and the budget is 1 GiB"
             ).format(
                 tokens=tokens,
                 layers=counts.layers(model.layers),

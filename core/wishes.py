@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.learning_types import Learning, Wish
 from core.text import visible
@@ -127,7 +127,7 @@ def _allowed(wish: Wish, mask: BoolArray) -> BoolArray:
         if not 0 <= index < len(mask):
             raise SettingError(
                 _("there is no token {index} to wish for").format(index=index),
-                _("choose {low} to {high}").format(low=0, high=len(mask) - 1),
+                choose_from(0, len(mask) - 1),
             )
     allowed: BoolArray = mask[wish.query]
     if not allowed.any():

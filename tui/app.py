@@ -98,6 +98,14 @@ class AttnApp(App[None]):
         """Whether an action can be taken; none can while the app ends."""
         return self.return_code is None and super().check_action(action, parameters)
 
+    def action_help_quit(self) -> None:
+        """Say which key quits here, for who pressed ctrl+c; Textual says it in English."""
+        for key, active in self.active_bindings.items():
+            if active.binding.action in ("quit", "app.quit"):
+                shown = key.replace("ctrl+", "^")
+                self.notify(_("{key} quits").format(key=shown), markup=False)
+                return
+
     def action_command_palette(self) -> None:
         from tui.palette import SteadyPalette
 

@@ -100,7 +100,7 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
     SettingError
         The precision is out of range.
     """
-    from core.errors import SettingError
+    from core.errors import SettingError, choose_from
 
     found = {name: options[name] for name in PLACES if options.get(name) is not None}
     if "zoom" in found:
@@ -111,7 +111,7 @@ def places_of(options: dict[str, Any]) -> dict[str, Any]:
     if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
         raise SettingError(
             _("precision {n} is out of range").format(n=found["precision"]),
-            _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
+            choose_from(1, MAX_PRECISION),
         )
     return found
 

@@ -90,7 +90,7 @@ _MODEL = (
         is_flag=True,
         help=N_("Keep the truncation and padding that a tokenizer.json asks for."),
     ),
-    click.option(
+    option(
         "--target",
         metavar="TEXT",
         type=click.UNPROCESSED,
@@ -186,9 +186,7 @@ output = option(
 
 def attention(text: str) -> Callable[[Decorated], Decorated]:
     """An option that chooses an attention."""
-    return click.option(
-        "--attention", type=click.Choice(ATTENTIONS), metavar="|".join(ATTENTIONS), help=text
-    )
+    return option("--attention", type=Choice(ATTENTIONS), metavar="|".join(ATTENTIONS), help=text)
 
 
 PLACE_OPTIONS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from core.errors import SettingError
+from core.errors import SettingError, choose_from
 from core.language import _
 from core.names import ATTENTIONS
 from core.stacks import stack_of
@@ -25,7 +25,7 @@ def check_view(view: View, tokens: Tokens, target: Tokens | None = None) -> None
         if not 0 <= value < count:
             raise SettingError(
                 _("{name} {value} is out of range").format(name=name, value=value),
-                _("choose {low} to {high}").format(low=0, high=count - 1),
+                choose_from(0, count - 1),
             )
 
 

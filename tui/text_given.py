@@ -18,8 +18,10 @@ def one_text(words: tuple[str, ...]) -> str | None:
     """The text, None without one; several words are a sentence without its quotes."""
     if len(words) < 2:
         return words[0] if words else None
+    text = " ".join(words)
     start = " ".join(words[:2])[:40]
-    said = _('put the text in quotes, as in "{start} …"').format(start=start)
+    start += " …" if start != text else ""
+    said = _('put the text in quotes, as in "{start}"').format(start=start)
     also = ""
     if words[0] in (SHOW, WORKSHEET):
         also = _("; {command}, to print, goes before its options")

@@ -56,7 +56,9 @@ def check_budget(
     hint = _("use a shorter text or a smaller model")
     if needed > BUDGET_BYTES:
         raise BudgetError(
-            _("{tokens:,} tokens need {needed:,.1f} GiB of the budget of {budget:,.0f} GiB").format(
+            _(
+                "{tokens:,} tokens need {needed:,.1f} GiB, and the budget is {budget:,.0f} GiB"
+            ).format(
                 tokens=sum(count for _facts, count in stacks),
                 needed=needed / 2**30,
                 budget=BUDGET_BYTES / 2**30,

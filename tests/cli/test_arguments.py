@@ -114,10 +114,24 @@ def test_every_pane_is_named_in_the_help():
     assert all(re.search(rf"\b{pane}\b", option.help) for pane in PANES)
 
 
-def test_every_option_has_a_help_text():
-    for command in (explore, show):
-        for param in command.params:
-            assert param.name == "words" or param.help
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (explore, ["--help"]),
+        (show, ["show", "--help"]),
+        (cli.load("worksheet"), ["worksheet", "--help"]),
+        (cli.load("lesson"), ["lesson", "--help"]),
+        (cli.load("serve"), ["serve", "--help"]),
+    ],
+    ids=["explorer", "show", "worksheet", "lesson", "serve"],
+)
+def test_every_option_is_in_the_help_with_a_text(command, arguments):
+    printed = attn_tui(*arguments).stdout.decode()
+    for param in command.params:
+        for name in (*param.opts, *param.secondary_opts):
+            if name.startswith("--"):
+                assert re.search(rf"^  .*{name}\b", printed, re.MULTILINE), name
+                assert param.help
 
 
 def test_version():

@@ -22,13 +22,19 @@ SHARED = [
     (["x", "--drop", "last"], "'last' names no columns: choose specials, first or key numbers"),
     (["x", "--drop", "specials,first"], "names no columns"),
     (["x", "--drop", ""], "'' names no columns"),
-    (["x", "--drop", "1"], "column 1 to drop is out of range: choose 0 to 0"),
+    (
+        ["x", "--drop", "1"],
+        "column 1 to drop is out of range: 0 is the only one, since counting starts there",
+    ),
     (["x", "--drop", "first,-1"], "column -1 to drop is out of range"),
     (["x", "--cap", "0.1"], "there is no column to cap"),
     (["x", "--drop", "0", "--cap", "1"], "cap 1 is out of range: choose a weight from 0"),
     (["x", "--drop", "0", "--cap", "nan"], "cap nan is out of range"),
     (["x", "--drop", "0", "--cap", "half"], "'half' is no number"),
-    (["x", "--layer", "1"], "layer 1 is out of range: choose 0 to 0"),
+    (
+        ["x", "--layer", "1"],
+        "layer 1 is out of range: 0 is the only one, since counting starts there",
+    ),
     (["x", "--layer", "-1"], "layer -1 is out of range"),
     (["x", "--head", "4"], "head 4 is out of range: choose 0 to 3"),
     (["a b", "--query", "2"], "query 2 is out of range: choose 0 to 1"),
@@ -41,7 +47,10 @@ SHARED = [
     (["x", "--set", "x[0,0]=warm"], "“warm” is no number: type a number such as -0.5, 2 or 1e-3"),
     (["x", "--set", "x[0,0]=1e999"], "“1e999” is too large"),
     (["x", "--set", "scores[0]=1"], "does not say what to type over: write it as attn_scores["),
-    (["x", "--set", "x[1,0]=1"], "token 1 of x is out of range: choose 0 to 0"),
+    (
+        ["x", "--set", "x[1,0]=1"],
+        "token 1 of x is out of range: 0 is the only one, since counting starts there",
+    ),
     (["x", "--temperature", "0"], "temperature 0.0 is out of range"),
     (["x", "--temperature", "nan"], "temperature nan is out of range"),
     (["x", "--temperature", "1" * 300 + "x"], "111111…' is no number"),
@@ -57,13 +66,17 @@ SHARED = [
     ([""], "the text is empty"),
     ([" \n\t\u3000"], "the text is empty"),
     (["The", "ball", "is"], 'put the text in quotes, as in "The ball …"'),
+    (["The", "ball"], 'put the text in quotes, as in "The ball"'),
     (["x", "--heds", "2"], "A text that starts with - goes after --."),
     (["-5"], "No such option"),
     (["x", "--heads"], "requires an argument"),
     (["x", "--scale=yes"], "does not take a value"),
     (["x", "--wish", "0=1"], "'--wish': the wish “0=1” does not begin with a query: write QUERY"),
     (["x", "--wish", "0:0"], "“0” is no wished-for weight: write KEY=WEIGHT as in 3=0.6,2=0.3"),
-    (["x", "--wish", "0:1=1"], "there is no token 1 to wish for: choose 0 to 0"),
+    (
+        ["x", "--wish", "0:1=1"],
+        "there is no token 1 to wish for: 0 is the only one, since counting starts there",
+    ),
     (["a b", "--wish", "0:1=1", "--mask", "causal"], "query 0 may not attend to key 1"),
     (["a b", "--wish", "0:1=0.9,0=0.2"], "weights of query 0 sum to 1.1: choose weights that sum"),
     (["a b", "--wish", "0:1=1", "--wish", "0:0=1"], "one a query: name each query once"),
@@ -155,7 +168,7 @@ def test_a_number_that_overflows_is_refused():
 
 def test_a_model_that_is_too_large_for_the_text():
     text = "a " * 2000
-    assert "of the 1 GiB budget" in sentence(attn_tui("show", text, "--heads", "16"))
+    assert "GiB, and the budget is 1 GiB" in sentence(attn_tui("show", text, "--heads", "16"))
 
 
 def test_show_without_a_text_at_a_terminal():

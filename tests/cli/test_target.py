@@ -156,7 +156,10 @@ def test_the_mask_of_the_decoder_is_said_in_its_derivation():
         (["x", "--attention", "both"], "'both' is not one of"),
         (["x", "--target", "y", "--query", "0"], "--query needs --attention encoder, decoder or"),
         (["x", "--target", "y", "--attention", "cross", "--query", "1"], "query 1 is out of range"),
-        (["x", "--target", "y z", "--block", "1"], "blocked key 1 is out of range: choose 0 to 0"),
+        (
+            ["x", "--target", "y z", "--block", "1"],
+            "blocked key 1 is out of range: 0 is the only one, since counting starts there",
+        ),
         (["x", "--target", "y", "--derive", "--key", "0"], "--key needs --attention"),
         (["--lesson", "by-hand", "--target", "y"], "--target does not go with --lesson"),
     ],

@@ -28,7 +28,7 @@ def attend_case(case):
 
 @pytest.mark.parametrize("index", range(CASES))
 def test_against_torch(index):
-    """Pattern and output are torch's to 1e-6; a query without a key is 0 where torch has NaN."""
+    """Q10: pattern and output are torch's to 1e-6, no closer; without a key 0 where it has NaN."""
     case = load(index)
     layer = attend_case(case)
     some = case["mask"].any(axis=1)

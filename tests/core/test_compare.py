@@ -185,7 +185,9 @@ def test_learned_weights_belong_to_one_text():
 def test_two_texts_share_the_budget():
     request = Request("a " * 2000, "spaces", ModelSpec(1, 8, 16))
     tokens = cut("a" * 2000)
-    with pytest.raises(BudgetError, match=r"^the two texts together need 1\.4 GiB of the 1 GiB"):
+    with pytest.raises(
+        BudgetError, match=r"^the two texts together need 1\.4 GiB, and the budget is 1 GiB"
+    ):
         compared_tokens(request, tokens, "b " * 2000)
     assert len(compared_tokens(request, tokens, "b " * 500)) == 500
 

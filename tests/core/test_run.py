@@ -249,7 +249,7 @@ def test_masks_out_of_range(mask, words):
 def test_budget():
     """T18: what would not fit is refused before it is allocated, with both numbers."""
     with pytest.raises(
-        BudgetError, match=r"2,048 tokens × 96 layers .* need 36.2 GiB of the 1 GiB"
+        BudgetError, match=r"2,048 tokens × 96 layers .* need 36.2 GiB, and the budget is 1 GiB"
     ):
         ask("x " * 10_000, {"layers": 96})
     with pytest.raises(BudgetError, match="1 token × 1 layer × 4 heads"):

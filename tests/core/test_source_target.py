@@ -245,6 +245,14 @@ def test_a_decoder_cannot_be_written_to():
         assert not any(array.flags.writeable for array in arrays)
 
 
+def test_spans_are_those_of_their_own_text():
+    """T19: both texts begin at 0, and neither says anything of the other."""
+    trace = ask("我想", "吃我")
+    for tokens, text in ((trace.tokens, "我想"), (trace.decoder.queries.tokens, "吃我")):
+        assert [(each.start, each.end) for each in tokens] == [(0, 1), (1, 2)]
+        assert [text[each.start : each.end] for each in tokens] == list(text)
+
+
 def test_bola():
     """The example's cross-attention, to three digits."""
     pattern = ask(target="La bola es azul").cross.layers[0].pattern[0]

@@ -288,7 +288,7 @@ def test_memory_that_is_not_there_is_said_before_it_is_taken(long_llama, monkeyp
     needed = trained_bytes(long_llama, 4096)
     monkeypatch.setattr(transformer, "run_stack", None)  # nothing is computed
     monkeypatch.setattr(budget, "BUDGET_BYTES", needed - 1)
-    with pytest.raises(BudgetError, match=r"^4,096 tokens need 0\.0 GiB of the budget of 0 GiB"):
+    with pytest.raises(BudgetError, match=r"^4,096 tokens need 0\.0 GiB, and the budget is 0 GiB"):
         run(Request(text, model=long_llama))
     monkeypatch.undo()
     monkeypatch.setattr(budget, "free_bytes", lambda: needed - 1)
@@ -300,7 +300,9 @@ def test_two_long_texts_share_the_budget_of_real_models(long_llama, monkeypatch)
     one = run(Request("t5 " * 2000, model=long_llama))
     monkeypatch.setattr(budget, "BUDGET_BYTES", 2**30)
     monkeypatch.setattr("core.compare.needed_bytes", lambda *_: 2**29 + 2**26)
-    with pytest.raises(BudgetError, match=r"two texts together need 1\.1 GiB of the 1 GiB budget"):
+    with pytest.raises(
+        BudgetError, match=r"two texts together need 1\.1 GiB, and the budget is 1 GiB"
+    ):
         compare(one, "t5 " * 2000)
 
 

@@ -70,7 +70,10 @@ def test_a_text_that_is_the_word():
         (["show", "--format", "markdown", "x"], "markdown is for derivations"),
         (["show", "--key", "0", "x"], "--key is for derivations"),
         (["show", "--component", "0", "x"], "--component is for derivations"),
-        (["show", "--derive", "--key", "1", "x"], "key 1 is out of range: choose 0 to 0"),
+        (
+            ["show", "--derive", "--key", "1", "x"],
+            "key 1 is out of range: 0 is the only one, since counting starts there",
+        ),
         (["show", "--derive", "--layer", "1", "x"], "layer 1 is out of range"),
         (["worksheet", "--head", "4", "x"], "head 4 is out of range"),
         (["worksheet", "a " * 17], "17 tokens are more than a worksheet holds (16)"),

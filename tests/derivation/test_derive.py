@@ -272,7 +272,7 @@ def test_an_attention_that_is_not_there():
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ((1, 0, 0, 0), "layer 1 is out of range: choose 0 to 0"),
+        ((1, 0, 0, 0), "layer 1 is out of range: 0 is the only one, since counting starts there"),
         ((0, 4, 0, 0), "head 4 is out of range: choose 0 to 3"),
         ((0, 0, -1, 0), "query -1 is out of range: choose 0 to 2"),
         ((0, 0, 0, 3), "key 3 is out of range: choose 0 to 2"),

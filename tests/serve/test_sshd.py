@@ -85,6 +85,7 @@ def sshd(tmp_path_factory):
 
 
 def test_a_demo_and_nothing_of_the_client(sshd):
+    """X03: no variable that a client sends starts, imports or writes anything."""
     sent = {
         "LANG": "zh_CN.UTF-8", "LC_ALL": "", "PYTHONPATH": "/evil", "PYTHONINSPECT": "1",
         "TEXTUAL_PRESS": "q,y", "PAGER": "sh",

@@ -21,6 +21,7 @@ def ambiguous(text) -> set[str]:
 
 
 def test_every_sign_of_the_program_has_a_stand_in_of_one_cell():
+    """U17: of two cells elsewhere is every sign that Unicode calls ambiguous."""
     written = "".join(path.read_text() for path in (ROOT / "tui").rglob("*.py"))
     written += (ROOT / "data/locale/zh/LC_MESSAGES/attn-tui.po").read_text()
     assert ambiguous(written) - set(map(chr, TABLE)) == set()

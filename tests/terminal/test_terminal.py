@@ -23,13 +23,13 @@ CHECK = [
 @pytest.mark.parametrize(
     ("redirection", "name"),
     [
-        ("</dev/null", "standard input is"),
-        ("<&-", "standard input is"),
-        (">/dev/null", "standard output is"),
-        (">&-", "standard output is"),
-        ("2>/dev/null", "error output is"),
-        ("2>&-", "error output is"),
-        ("</dev/null 2>/dev/null", "standard input and error output are"),
+        ("</dev/null", "standard input is not one"),
+        ("<&-", "standard input is not one"),
+        (">/dev/null", "standard output is not one"),
+        (">&-", "standard output is not one"),
+        ("2>/dev/null", "error output is not one"),
+        ("2>&-", "error output is not one"),
+        ("</dev/null 2>/dev/null", "standard input and error output are none"),
     ],
 )
 def test_a_stream_that_is_no_terminal_is_named(redirection: str, name: str) -> None:
@@ -38,7 +38,7 @@ def test_a_stream_that_is_no_terminal_is_named(redirection: str, name: str) -> N
     shell = f'exec 9<>/dev/tty; exec "$@" 9 {redirection}'
     with PtySession(["sh", "-c", shell, "sh", *CHECK]) as session:
         session.wait_for_exit()
-        assert f"needs a terminal, and {name} not" in session.output
+        assert f"needs a terminal, and {name}: " in session.output
         assert "attn-tui show TEXT" in session.output
         assert "ssh -t" in session.output
 

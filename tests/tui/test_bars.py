@@ -88,7 +88,7 @@ def test_the_status_of_two_texts_fits_the_smallest_screen():
     request = replace(scene.view.request, switches=Switches())
     scene = Scene(replace(scene.view, request=request), run(request))
     text = text_of(status_line(scene.view, scene.attention, PALETTE, 60))
-    assert text.strip().endswith("pos on  2×3")
+    assert text.strip().endswith("no mask  ÷√4 on  temp 1  pos on  2×3 tokens")
 
 
 def test_the_status_says_where_we_are_and_what_is_switched():
@@ -113,8 +113,19 @@ def test_the_status_uses_shorter_words_before_it_is_cut():
         assert line_cells(line) <= width
         text = text_of(line)
         assert "…" not in text
-        for fact in ("layer 0", "head 0", "none", "÷√4 on", "6 tokens"):
+        for fact in ("layer 0", "head 0", "÷√4 on", "6 tokens"):
             assert fact in text
+        assert "mask none" in text or "no mask" in text
+
+
+def test_a_count_of_tokens_is_never_a_bare_number_on_the_smallest_screen():
+    mask = Mask(causal=True, window=3)
+    scene = scene_of(mask=mask, model={"layers": 12, "heads": 8}, layer=11, head=7)
+    text = text_of(status_line(scene.view, scene.attention, PALETTE, 60))
+    assert text.strip() == "L11  H7  causal+window:3  ÷√2 on  temp 1  pos on  6 tokens"
+    scene = scene_of(mask=Mask(blocked=frozenset({2})))
+    text = text_of(status_line(scene.view, scene.attention, PALETTE, 60))
+    assert text.strip() == "L0  H0  +1 blocked  ÷√4 on  temp 1  pos on  6 tokens"
 
 
 def test_the_status_of_nothing_is_blank_and_of_work_says_so():

@@ -138,7 +138,7 @@ async def test_the_palette_has_no_other_entries():
 
 
 async def test_nothing_of_textual_leads_out(tmp_path, acts):
-    """Each way out of the program that the framework has, tried by its name."""
+    """X09: each way out of the program that the framework has, tried by its name."""
     async with open_demo() as pilot:
         app, target = pilot.app, str(tmp_path / "x")
         for action in (

@@ -1,9 +1,10 @@
 """The derivation on screen: it follows the cursor, steps, and is copied."""
 
 import pytest
+from rich.cells import cell_len
 
 from core.names import STAGES
-from tests.tui.helpers import explorer_of, find, make_view, open_app, press, says, view_of
+from tests.tui.helpers import explorer_of, find, make_view, open_app, press, says, settle, view_of
 from tui.printing.derivation import as_markdown, as_text, blocks_of
 from tui.widgets.lines import line_text
 
@@ -48,6 +49,22 @@ async def test_a_new_stage_is_in_sight():
     async with open_app(start(stage="embedding"), (80, 24)) as pilot:
         await press(pilot, "space", "space", "space")
         find(pilot, "4 dot: q(1 black) · k(2 cat)", PANE)
+
+
+async def test_its_sentences_are_folded_to_the_width_of_the_screen():
+    async with open_app(start(), (80, 24)) as pilot:
+
+        def longest():
+            lines = [
+                line for each in explorer_of(pilot.app)._derivation.blocks for line in each.lines
+            ]
+            return max(cell_len("".join(text for text, _role in line)) for line in lines)
+
+        assert 60 < longest() <= 76
+        await pilot.resize_terminal(60, 18)
+        await settle(pilot)
+        assert longest() <= 57
+        find(pilot, "temperature 1 ·", PANE)
 
 
 @pytest.mark.parametrize(("key", "write"), [("y", as_text), ("Y", as_markdown)])

@@ -133,6 +133,24 @@ async def test_undo_and_redo():
         assert shown_text(pilot) == SENTENCE + " now"
 
 
+async def test_more_lines_than_fit_are_undone_and_redone():
+    lines = "\n".join("abcdef")
+    async with open_app() as pilot:
+        await press(pilot, "e")
+        await paste(pilot, lines)
+        assert shown_text(pilot) == SENTENCE + lines
+        await press(pilot, "ctrl+z")
+        assert shown_text(pilot) == SENTENCE
+        await press(pilot, "ctrl+y")
+        assert shown_text(pilot) == SENTENCE + lines
+        sentence_of(pilot).select_all()
+        await press(pilot, "x", "ctrl+z")
+        assert shown_text(pilot) == SENTENCE + lines
+        sentence_of(pilot).move_cursor(sentence_of(pilot).document.end)
+        await press(pilot, "ctrl+y")
+        assert shown_text(pilot) == "x"
+
+
 # Pasting.
 
 

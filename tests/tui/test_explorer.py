@@ -8,6 +8,7 @@ from textual.events import Resize
 from textual.geometry import Size
 
 import tui.state as module
+from core.types import Mask
 from tests.core.small_tokenizers import bert_tokenizer
 from tests.tui.helpers import (
     HOSTILE,
@@ -226,6 +227,18 @@ async def test_the_message_about_copying_is_literal(text, monkeypatch):
         assert text.split()[0] in copied[0]
         assert "\x1b" not in screen_text(pilot.app)
         assert text.split()[0] in screen_text(pilot.app).split("Copied")[1]
+
+
+async def test_a_long_command_is_copied_whole_and_shown_from_its_beginning(monkeypatch):
+    text = "word " * 500
+    async with open_app(make_view(text, mask=Mask(causal=True)), size=(60, 18)) as pilot:
+        copied = []
+        monkeypatch.setattr(pilot.app, "copy_to_clipboard", copied.append)
+        await press(pilot, "y")
+        assert copied == [f"attn-tui --mask causal '{text}'"]
+        find(pilot, "Copied")
+        find(pilot, "--mask causal")
+        find(pilot, "Sentence")
 
 
 async def test_a_text_that_no_command_line_can_carry_is_refused(monkeypatch):

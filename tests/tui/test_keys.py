@@ -6,6 +6,7 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.message import Message
 from textual.widget import Widget
 
+from core.language import set_language
 from core.reading import Reading
 from core.types import Mask
 from tests.tui.helpers import (
@@ -226,6 +227,15 @@ async def test_quit(key):
         await settle(pilot)
         assert not pilot.app.is_running
     assert pilot.app.return_code == 0
+
+
+async def test_ctrl_c_says_what_quits_in_the_language_spoken():
+    set_language("zh")
+    async with open_app(start()) as pilot:
+        await press(pilot, "ctrl+c")
+        find(pilot, "按 q 退出")
+        await press(pilot, "e", "ctrl+c")
+        find(pilot, "按 ^q 退出")
 
 
 @pytest.mark.parametrize("key", ["question_mark", "f1"])

@@ -67,12 +67,12 @@ def derivation_blocks(
     return tuple(blocks)
 
 
-def blocks_of(scene: Scene, last: str = STAGES[-1]) -> tuple[Block, ...]:
+def blocks_of(scene: Scene, last: str = STAGES[-1], width: int = WIDTH) -> tuple[Block, ...]:
     """The blocks of the query and the key that are selected, up to a stage."""
     view = scene.view
     place = (view.layer, view.head, view.query, view.key)
     made = derive(scene.trace, *place, view.attention, view.component)
-    return derivation_blocks(scene.trace, made, view.precision, last=last)
+    return derivation_blocks(scene.trace, made, view.precision, width, last)
 
 
 def as_text(blocks: Sequence[Block]) -> Iterator[str]:

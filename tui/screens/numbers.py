@@ -9,18 +9,28 @@ from core.errors import AttnError
 from core.language import _
 from core.names import ATTENTIONS
 from tui.following import cut_alike
+from tui.labels import clip
 from tui.screens.lesson import LessonScreen
 from tui.theme import DARK
 
 if TYPE_CHECKING:
+    from textual import events
+
     from core.types import Request, Trace
     from tui.printing.derivation import Block
+    from tui.widgets.derivation import DerivationPane
+
+_SHOWN_CELLS = 300  # of a copied command
+_FRAME = 2  # cells beside a derivation, which is as wide as the screen
 
 
 class NumbersScreen(LessonScreen):
     """The part of the explorer that knows numbers typed over, and the derivation's."""
 
     if TYPE_CHECKING:  # what the explorer itself provides
+
+        @property
+        def _derivation(self) -> DerivationPane | None: ...
 
         def action_pane(self, name: str) -> None: ...
 
@@ -32,14 +42,18 @@ class NumbersScreen(LessonScreen):
         if scene is None or scene.view.pane != "derivation":
             self._derived = None  # which would keep a trace alive
             return ()
-        from tui.printing.derivation import blocks_of  # not needed for the first frame
+        from tui.printing.derivation import WIDTH, blocks_of  # not needed for the first frame
 
-        view = scene.view
+        view, width = scene.view, min(WIDTH, self.app.size.width - _FRAME)
         place = (view.attention, view.layer, view.head, view.query, view.key, view.component)
-        key: tuple[Trace | object, ...] = (scene.trace, place, view.precision, view.stage)
+        key: tuple[Trace | object, ...] = (scene.trace, place, view.precision, view.stage, width)
         if self._derived is None or self._derived[0] != key:
-            self._derived = (key, blocks_of(scene, view.stage))
+            self._derived = (key, blocks_of(scene, view.stage, width))
         return self._derived[1]
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self._derivation is not None:
+            self._derivation.blocks = self.blocks()
 
     # Typing over.
 
@@ -120,7 +134,8 @@ class NumbersScreen(LessonScreen):
             self.notify(str(error), severity="warning", markup=False)
             return
         self.app.copy_to_clipboard(command)
-        self.notify(command, title=_("Copied"), markup=False)
+        # All of it where it is short; of a long text a message would cover the screen.
+        self.notify(clip(command, _SHOWN_CELLS), title=_("Copied"), markup=False)
 
     def action_copy_derivation(self, form: str) -> None:
         from tui.printing.derivation import as_markdown, as_text, blocks_of

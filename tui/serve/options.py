@@ -103,7 +103,7 @@ def allowed(options: dict[str, Any], request: Request) -> Allowed:
     AttnError
         There is no such lesson, tokenizer or model, or a number is out of range.
     """
-    from core.errors import SettingError
+    from core.errors import SettingError, choose_from
     from core.lessons import bundled_lessons, open_lesson
     from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
     from core.types import CheckpointModel
@@ -112,7 +112,7 @@ def allowed(options: dict[str, Any], request: Request) -> Allowed:
     if not 1 <= options["most_tokens"] <= MAX_TOKENS:
         raise SettingError(
             _("--most-tokens {n} is out of range").format(n=options["most_tokens"]),
-            _("choose {low} to {high}").format(low=1, high=MAX_TOKENS),
+            choose_from(1, MAX_TOKENS),
         )
     for name in ("idle", "total"):
         if not 0 <= options[name] <= 10_000_000:

@@ -25,7 +25,7 @@ def check_terminal() -> str | None:
     if missing:
         return counted(
             "attn-tui needs a terminal, and {streams} is not one: {advice}.",
-            "attn-tui needs a terminal, and {streams} are not: {advice}.",
+            "attn-tui needs a terminal, and {streams} are none: {advice}.",
             len(missing),
         ).format(streams=_listed(missing), advice=_(ADVICE))
     return _check_type(os.environ.get("TERM", ""))

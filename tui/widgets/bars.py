@@ -35,14 +35,16 @@ _SHORTER_CAVEATS = {
     RANDOM: (N_("random: the mechanism, not meaning"), N_("random: no meaning")),
     TRAINED: (N_("trained: attention is not explanation"), N_("trained: no explanation")),
 }
-# Translated too; a short form may equal the long one.
+# Step after step, until all fits. Translated too; a short form may equal the long one.
 _SHORTER = (
-    (N_("temperature"), N_("temp")),
-    (N_("positions"), N_("pos")),
-    (N_("mask "), ""),
-    (" · ", "  "),
-    (N_(" tokens"), ""),
-    (" × ", "×"),
+    {N_("temperature"): N_("temp")},
+    {N_("positions"): N_("pos")},
+    {N_("mask none"): N_("no mask")},
+    {" · ": "  "},
+    {N_("no mask +"): "+", N_("  mask "): "  "},
+    {N_("layer "): N_("L"), N_("head "): N_("H")},
+    {" × ": "×"},
+    {N_(" tokens"): ""},
 )
 
 
@@ -133,9 +135,10 @@ def status_line(
         *([_("A: a target for the decoder")] if lacks_target(request) else []),
     ]
     text = " · ".join(words)
-    for long, short in _SHORTER:
+    for step in _SHORTER:
         if cell_len(text) > width - 2:
-            text = text.replace(_(long), short and _(short))
+            for long, short in step.items():
+                text = text.replace(_(long), short and _(short))
     return [(" " + clip(text, width - 2), palette.base)]
 
 

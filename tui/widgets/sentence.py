@@ -6,7 +6,7 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
@@ -81,6 +81,12 @@ class Sentence(TextArea):
             self.edits += 1
             return True
         return super().post_message(message)
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """Textual asks before it has moved the caret off lines that undo or redo took away."""
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
 
     async def _on_paste(self, event: events.Paste) -> None:
         # Terminals send the line ends of a paste as carriage returns.
