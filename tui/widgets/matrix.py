@@ -10,7 +10,16 @@ from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
 from core.names import SCALES
 from core.text import label
-from tui.labels import DROPPED, pad, short_signed, short_weight, signed, weight, weight_cells
+from tui.labels import (
+    DROPPED,
+    MASKED_CELL,
+    pad,
+    short_signed,
+    short_weight,
+    signed,
+    weight,
+    weight_cells,
+)
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
     from tui.widgets.pooled import Bins
 
 _MARK = 2
-_MASKED = "·"
 _REMOVED_DIGITS = 3
 _ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
@@ -82,7 +90,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
             if not keep:
-                text, style = _sign(_MASKED, shown.cell), palette.dim
+                text, style = _sign(MASKED_CELL, shown.cell), palette.dim
             elif gone is not None and gone[key]:
                 text, style = _sign(DROPPED, shown.cell), palette.dim
             else:
@@ -115,8 +123,13 @@ def _sign(sign: str, cells: int) -> str:
     return sign.rjust(cells) if cells < _DIGITS_FROM else f"{sign} ".rjust(cells)
 
 
+def scale_word(scale: str) -> str:
+    """What the colours are by, for a header; nothing where they are by the whole matrix."""
+    return {"row": _("by row"), "log": _("log")}.get(scale, "")
+
+
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
-    scale = {"row": _("by row"), "log": _("log")}.get(scene.view.colours, "")
+    scale = scale_word(scene.view.colours)
     line: Line = [(pad(f" {scale}", shown.left), palette.dim if scale else palette.base)]
     at = scene.key
     for key in shown.keys:
@@ -206,7 +219,7 @@ class MatrixPane(Pane):
                 query=label(scene.query_token), key=label(scene.key_token), number=_number(scene)
             )
         ]
-        if self.rank is not None and scene.read is None:  # pairs are ranked as they are
+        if self.rank is not None:
             facts.append(_("pair {n} by weight").format(n=self.rank + 1))
         if self._bins is not None and self._pooled is not None:
             cell = self._bins.facts(scene, self._pooled[1])
@@ -215,8 +228,7 @@ class MatrixPane(Pane):
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
-        colours = SCALES[0] if self._bins is not None else scene.view.colours
-        facts += scale_in_words(colours, self._full(scene))
+        facts += scale_in_words(scene.view.colours, self._full(scene))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
@@ -238,7 +250,8 @@ class MatrixPane(Pane):
         # The request stands for its trace, which would be kept alive.
         key = (scene.trace.request, place, shown.shape, view.pool, view.reading)
         if self._pooled is None or self._pooled[0] != key:
-            found = pooled(AsShown(scene), view.head, scene.mask, *shown.shape, view.pool)
+            dropped = scene.read.dropped if scene.read is not None and scene.cuts else None
+            found = pooled(AsShown(scene), view.head, scene.mask, *shown.shape, view.pool, dropped)
             self._pooled = (key, found)
         self._bins = shown
         return pooled_lines(scene, palette, shown, self._pooled[1], self._full(scene))
