@@ -64,7 +64,6 @@ def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set
 _AS_COMPUTED = {
     "derive": N_("--derive works out weights as they are computed: leave --{option} out"),
     "compare": N_("--compare compares weights as they are computed: leave --{option} out"),
-    "statistics": N_("--statistics measures weights as they are computed: leave --{option} out"),
     "predictions": N_("how patterns are read changes no prediction: leave --{option} out"),
 }
 

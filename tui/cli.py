@@ -193,7 +193,7 @@ def show(
         check_statistics(format, derive, predictions, options)
     if predictions:
         check_predictions(format, derive, options)
-    named = {"derive": derive, "predictions": predictions, "statistics": statistics}
+    named = {"derive": derive, "predictions": predictions}
     check_reading(format, next((name for name, there in named.items() if there), None), options)
     if format == "svg":
         view = _view_to_show(words, lesson, options, step=0)

@@ -94,7 +94,6 @@ SHOW_ONLY = [
         "--derive works out weights as they are computed: leave --words",
     ),
     (["x", "--compare", "y", "--drop", "0"], "--compare compares weights as they are computed:"),
-    (["x", "--statistics", "--drop", "0"], "--statistics measures weights as they are computed:"),
     (["x", "--predictions", "--words"], "how patterns are read changes no prediction: leave --w"),
     (["x", "--normalizer", "none", "--drop", "0"], "do not sum to 1: leave out --drop"),
 ]

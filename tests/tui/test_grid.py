@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from core.head_statistics import HeadFacts, layer_facts, meant
 from core.names import BADGES, STATISTICS
 from core.pooling import pooled
+from core.reading import read_layer
 from core.trained import describe
 from core.types import Mask, Request
 from tests.core.small_checkpoints import speaking
@@ -206,6 +207,34 @@ def test_heads_by_a_statistic_and_by_badge():
 
 
 # On screen.
+
+
+@pytest.mark.parametrize("keys", ["f", "fW", "W", "fL"])
+async def test_heads_are_those_that_are_read(keys):
+    """N13: with the sink dropped, colours and badges are those of what is left."""
+    view = start("ab cd ab cd", cell="matrix", mask=Mask(causal=True))
+    view = replace(view, request=replace(view.request, tokenizer="chars"))
+    async with open_app(view) as pilot:
+        plain = facts_of(pilot)
+        await press(pilot, *keys)
+        assert not says(pilot, "nothing merged or dropped here")
+        pane, scene = grid_of(pilot), explorer_of(pilot.app).scene
+        bins = pane.wanted(scene).bins
+        for layer, head in plain:
+            read = read_layer(scene.view.reading, scene.attention, layer)
+            about = meant(scene.attention, read)
+            expected = layer_facts(scene.trace, scene.attention, layer, about, read)[head]
+            assert pane.survey.of_head(layer, head) == expected
+            drawn = pane.survey.matrix(layer, head, bins)
+            weights = read.rows(head, 0, len(read.queries)).weights
+            at = pooled(weights[None], 0, read.mask, *bins, read.dropped)
+            for mine, theirs in zip(drawn, at, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        place = scene.view.layer, scene.view.head
+        assert pane.survey.of_head(*place) != plain[place]
+        explorer_of(pilot.app).select(reading=None)
+        await settle(pilot)
+        assert pane.survey.of_head(*place) == plain[place]
 
 
 @pytest.mark.parametrize("key", ["9"])

@@ -243,15 +243,15 @@ class MatrixPane(Pane):
     def _whole(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         """The whole pattern, pooled to the pane once."""
         from core.pooling import pooled  # not needed for the first frame
-        from tui.widgets.pooled import AsShown, bins, pooled_lines
+        from tui.widgets.pooled import bins, pooled_lines
 
         view, shown = scene.view, bins(scene, width, height)
         place = (view.attention, view.layer, view.head)
         # The request stands for its trace, which would be kept alive.
         key = (scene.trace.request, place, shown.shape, view.pool, view.reading)
         if self._pooled is None or self._pooled[0] != key:
-            dropped = scene.read.dropped if scene.read is not None and scene.cuts else None
-            found = pooled(AsShown(scene), view.head, scene.mask, *shown.shape, view.pool, dropped)
+            dropped = None if scene.read is None else scene.read.dropped
+            found = pooled(scene.pattern, view.head, scene.mask, *shown.shape, view.pool, dropped)
             self._pooled = (key, found)
         self._bins = shown
         return pooled_lines(scene, palette, shown, self._pooled[1], self._full(scene))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from rich.cells import cell_len
@@ -23,21 +22,6 @@ from tui.widgets.matrix import scale_word
 
 _MARK = 2
 _RULER = 10  # columns from one number over them to the next
-
-
-class AsShown:
-    """The pattern as it is shown, of which rows of the selected head can be picked: a slice of
-    them, or an array of places.
-    """
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-
-    def __getitem__(self, place: tuple[Any, ...]) -> Any:
-        _head, rows, *columns = place
-        if isinstance(rows, slice):
-            return self._scene.rows(rows.start, rows.stop).weights[(slice(None), *columns)]
-        return np.concatenate([self._scene.rows(row, row + 1).weights for row in rows.tolist()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +79,7 @@ class Bins:
             for place, count in zip((row, column), self.shape, strict=True)
         )
         queries, keys = self.ranges(row, column)
-        pair = strongest_in(AsShown(scene), scene.view.head, scene.mask, queries, keys)
+        pair = strongest_in(scene.pattern, scene.view.head, scene.mask, queries, keys)
         at = (queries.start, keys.start) if pair is None else (pair.query, pair.key)
         return {"query": scene.query_at(at[0]), "key": scene.key_at(at[1])}
 
@@ -105,8 +89,8 @@ def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
     words; none whose key is dropped.
     """
     if scene.read is None:
-        return strongest(scene.layer.pattern, scene.view.head, scene.mask)
-    found = strongest(AsShown(scene), scene.view.head, scene.mask & ~scene.read.dropped)
+        return strongest(scene.pattern, scene.view.head, scene.mask)
+    found = strongest(scene.pattern, scene.view.head, scene.read.kept)
     return tuple(
         Pair(scene.query_at(pair.query), scene.key_at(pair.key), pair.weight)
         for pair in found
