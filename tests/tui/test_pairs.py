@@ -101,7 +101,7 @@ def test_a_text_that_fits_is_not_pooled():
 @pytest.mark.parametrize("pool", ["max", "mean"])
 async def test_what_a_cell_stands_for_is_said(pool):
     async with open_app(start(pool=pool, query=250, key=120), (120, 36)) as pilot:
-        assert says(pilot, f"Pattern · {pool} of each cell")
+        assert says(pilot, f"Pattern · layer 0 · head 0 · pooled: {pool}")
         pane = pilot.app.screen.query_one("#pane-matrix")
         shown, scene = pane._bins, explorer_of(pilot.app).scene
         queries, keys = shown.ranges(*shown.of(250, 120))
@@ -114,19 +114,19 @@ async def test_what_a_cell_stands_for_is_said(pool):
 async def test_a_text_that_fits_says_that_every_cell_is_exact():
     async with open_app(start(SHORT)) as pilot:
         assert says(pilot, "every cell exact")
-        assert not says(pilot, "of each cell")
+        assert not says(pilot, "pooled")
 
 
 async def test_zooming_goes_from_all_to_exact_and_back():
     async with open_app(start(zoom=2)) as pilot:
         await press(pilot, "Z", "Z")
         assert view_of(pilot).zoom == 0
-        assert says(pilot, "max of each cell")
+        assert says(pilot, "pooled: max")
         await press(pilot, "P")
-        assert says(pilot, "mean of each cell")
+        assert says(pilot, "pooled: mean")
         await press(pilot, "z")
         assert view_of(pilot).zoom == 1
-        assert not says(pilot, "of each cell")
+        assert not says(pilot, "pooled")
         assert says(pilot, "keys ")
 
 

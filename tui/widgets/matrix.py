@@ -145,13 +145,6 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     return line
 
 
-def _matrix_place(layer: int, head: int, crosses: bool) -> str:
-    words = _("layer {layer} · head {head} · query ↓ key →")
-    if crosses:
-        words = _("layer {layer} · head {head} · target ↓ source →")
-    return words.format(layer=layer, head=head)
-
-
 def _number(scene: Scene) -> str:
     """The weight under the cursor, or why there is none."""
     row = scene.rows(scene.query, scene.query + 1).weights[0]
@@ -204,12 +197,13 @@ class MatrixPane(Pane):
         if scene.trace.decoder is not None:
             name = _(view.attention)
             name = name[:1].upper() + name[1:]
-        place = _matrix_place(view.layer, view.head, scene.crosses)
+        facts = [_("layer {layer} · head {head}").format(layer=view.layer, head=view.head)]
         if self._bins is not None and not self._bins.exact:
-            place = _("{pool} of each cell").format(pool=_(view.pool)) + " · " + place
+            facts.append(_("pooled: {pool}").format(pool=_(view.pool)))
+        facts.append(_("target ↓ source →") if scene.crosses else _("query ↓ key →"))
         return [
             (name, palette.strong),
-            (" · " + place, palette.dim),
+            ("".join(f" · {fact}" for fact in facts), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
