@@ -52,7 +52,7 @@ async def test_weights_are_those_of_transformers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "name"), [((60, 18), "2 layers"), ((80, 24), "bert-legacy"), ((120, 36), "BERT")]
+    ("size", "name"), [((60, 18), "bert-legacy"), ((80, 24), "bert-legacy"), ((120, 36), "BERT")]
 )
 async def test_header_says_what_it_is(view, size, name):
     async with open_app(view, size) as pilot:
