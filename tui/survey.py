@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Of patterns that are looked at in about a frame (16 ms); a head costs as much as so many cells.
 QUICK_CELLS = 2_000_000
 _HEAD_CELLS = 8_000
+_READ_TIMES = 4  # as much, where columns are dropped or words merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class Survey:
         if isinstance(self.trace.request.model, CheckpointModel):
             return False
         heads = self.trace.request.model.heads * len(layers)
-        return heads * (self.attention.mask.size + _HEAD_CELLS) <= QUICK_CELLS
+        cells = heads * (self.attention.mask.size + _HEAD_CELLS)
+        return cells * (1 if self.reading is None else _READ_TIMES) <= QUICK_CELLS
 
     def look(self, layer: int, wanted: Wanted) -> None:
         """Look at the heads of a layer, each once; may be called in a thread."""

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from core.head_statistics import HeadFacts, layer_facts, meant
 from core.names import BADGES, STATISTICS
 from core.pooling import pooled
-from core.reading import read_layer
+from core.reading import Reading, read_layer
 from core.trained import describe
 from core.types import Mask, Request
 from tests.core.small_checkpoints import speaking
@@ -472,6 +472,14 @@ async def test_a_real_model_is_looked_at_in_a_thread(tmp_path, monkeypatch):
         await settle(pilot)
         assert threads == [False, False]
         assert says(pilot, f"entropy {facts_of(pilot)[0, 0].values['entropy']:.3f}")
+
+
+def test_what_is_read_goes_to_a_thread_sooner():
+    from core.runner import run
+
+    trace = run(Request("a " * 500))
+    assert Survey(trace, "encoder").is_quick([0])
+    assert not Survey(trace, "encoder", Reading(words=True)).is_quick([0])
 
 
 async def test_what_fails_in_the_thread_is_said_once(tmp_path, monkeypatch):
