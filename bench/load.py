@@ -18,6 +18,8 @@ from statistics import median, quantiles
 
 import asyncssh
 
+from bench.memory import cpu_seconds, private_bytes
+
 HOST = "127.0.0.1"
 KEY_SECONDS, BURST, PAUSE = 0.2, 10, 1.5
 MOST_SESSIONS, MOST_SECONDS = 40, 180
@@ -79,30 +81,17 @@ async def person(
 
 def private(pid: int) -> float:
     """Memory in MiB that a process shares with no other."""
-    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(kib) for kib in re.findall(r"Private_\w+: +(\d+) kB", text)) / 1024
+    return private_bytes(pid) / 2**20
 
 
 def children(pid: int) -> list[int]:
     return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
-def cpu(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 async def measure(sessions: int, seconds: float, words: list[str]) -> None:
     home = tempfile.mkdtemp()
-    command = [
-        Path(sys.executable).with_name("attn-tui"),
-        "serve",
-        "--ssh",
-        "--open",
-        "--port",
-        "0",
-    ]
+    program = Path(sys.executable).with_name("attn-tui")
+    command = [program, "serve", "--ssh", "--open", "--port", "0"]
     with Path(home, "log").open("wb") as log:
         server = subprocess.Popen(
             [*command, "--max-sessions", str(sessions), *words],
@@ -121,12 +110,12 @@ async def measure(sessions: int, seconds: float, words: list[str]) -> None:
         print(f"{sessions} sessions ready after {time.perf_counter() - start:.1f} s")
         (parent,) = children(server.pid)
         pids = children(parent)
-        used = {pid: -cpu(pid) for pid in (*pids, server.pid, os.getpid())}
+        used = {pid: -cpu_seconds(pid) for pid in (*pids, server.pid, os.getpid())}
         begin.set()
         await asyncio.sleep(max(1.0, seconds - 2))  # all are still there
         memory = sorted(map(private, pids))
         shared = private(parent)
-        spent = {pid: used[pid] + cpu(pid) for pid in used}
+        spent = {pid: used[pid] + cpu_seconds(pid) for pid in used}
         keys = sum(len(typist.times) for typist in typists)
         await asyncio.gather(*people)
         times = [each for typist in typists for each in typist.times]

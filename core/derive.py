@@ -62,7 +62,6 @@ def derive(
     trace : Trace
     layer, head, query, key : int
         Counted from 0.
-        Counted from 0.
     attention : str
         One of those that the trace has.
     component : int
@@ -74,7 +73,45 @@ def derive(
     SettingError
         A number names what is not there.
     """
-    model, switches, found = trace.request.model, trace.request.switches, trace.attentions
+    _check_place(trace, layer, head, query, key, attention)
+    if isinstance(trace.request.model, CheckpointModel):
+        from core.derive_trained import derive_trained
+
+        return derive_trained(trace, layer, head, query, key, attention, component)
+    part = trace.attentions[attention]
+    arrays, switches = part.layers[layer], switches_of(attention, trace.request.switches)
+    embedding = Pair(floats(part.queries.embed[query]), floats(part.keys.embed[key]))
+    positions = _positions(part, switches, layer, query, key, embedding)
+    projections = _projections(arrays, switches, layer, head, positions.resid_pre, component)
+    dot = _dot(arrays, head, query, key)
+    scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
+    mask = MaskRow(tuple(part.masks[layer][query].tolist()))
+    weights = normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
+    z = _mix(arrays.v[head], weights.weights)
+    ends = layer == len(part.layers) - 1 and attention == list(trace.attentions)[-1]
+    resid_pre = None if ends else positions.resid_pre.query
+    return WholeDerivation(
+        attention=attention,
+        layer=layer,
+        head=head,
+        query=query,
+        key=key,
+        component=component % trace.request.model.d_head,
+        embedding=embedding,
+        positions=positions,
+        projections=projections,
+        dot=dot,
+        scale=scale,
+        mask=mask,
+        softmax=weights,
+        z=z,
+        output=_output(arrays, head, query, z.total, resid_pre, component),
+    )
+
+
+def _check_place(trace: Trace, layer: int, head: int, query: int, key: int, attention: str) -> None:
+    """Raise SettingError unless a trace has such a place."""
+    found = trace.attentions
     if attention not in found:
         raise SettingError(
             _("there is no {attention} attention").format(attention=attention),
@@ -92,40 +129,6 @@ def derive(
                 _("{name} {value} is out of range").format(name=name, value=value),
                 _("choose {low} to {high}").format(low=0, high=limit - 1),
             )
-    if isinstance(model, CheckpointModel):
-        from core.derive_trained import derive_trained
-
-        return derive_trained(trace, layer, head, query, key, attention, component)
-    switches = switches_of(attention, switches)
-    arrays = part.layers[layer]
-    embedding = Pair(floats(part.queries.embed[query]), floats(part.keys.embed[key]))
-    positions = _positions(part, switches, layer, query, key, embedding)
-    projections = _projections(arrays, switches, layer, head, positions.resid_pre, component)
-    dot = _dot(arrays, head, query, key)
-    scale = _scale(dot, key, switches, typed_over(switches, "attn_scores", layer, head, query))
-    mask = MaskRow(tuple(part.masks[layer][query].tolist()))
-    weights = normalize(arrays.k[head], dot, scale, mask, key, switches.normalizer)
-    z = _mix(arrays.v[head], weights.weights)
-    ends = layer == len(part.layers) - 1 and attention == list(found)[-1]
-    resid_pre = None if ends else positions.resid_pre.query
-    output = _output(arrays, head, query, z.total, resid_pre, component)
-    return WholeDerivation(
-        attention=attention,
-        layer=layer,
-        head=head,
-        query=query,
-        key=key,
-        component=component % model.d_head,
-        embedding=embedding,
-        positions=positions,
-        projections=projections,
-        dot=dot,
-        scale=scale,
-        mask=mask,
-        softmax=weights,
-        z=z,
-        output=output,
-    )
 
 
 def feature(x: float) -> float:

@@ -20,7 +20,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import check_family
 from core.checkpoints.folder import INDEX, SINGLE, shards_of
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, VOCABULARY
-from core.checkpoints.plain import json_object, shown
+from core.checkpoints.plain import json_object, pickled, shown
 from core.checkpoints.target import SETTINGS
 from core.errors import ModelError
 from core.language import _, counted
@@ -28,7 +28,6 @@ from core.language import _, counted
 CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 # Any of these groups is a tokenizer: the usual one, and Marian's.
 TOKENIZERS = ((TOKENIZER,), (SOURCE, TARGET, VOCABULARY))
-PICKLES = (".bin", ".pt", ".pth")
 _NAMED = 5  # models or files that a message lists
 _SECONDS = 10  # to wait for the hub's first answer
 _REPO = r"(?P<repo>\w[\w.-]{0,95}/\w[\w.-]{0,95})"
@@ -152,27 +151,13 @@ def fetch(name: HubName, known: Sequence[str], tell: Callable[[str], None]) -> P
         The hub cannot be reached, has no such model or does not give it away; or the model could
         not be opened: its weights are a pickle, it has no tokenizer or its family is not known.
     """
-    try:
-        import huggingface_hub.errors
-    except ImportError as error:
-        raise ModelError(
-            _("downloading needs the package huggingface_hub, not older than 0.25"),
-            _("pip install -U huggingface_hub"),
-        ) from error
-    # Its warnings are English, and one of them is what the server says.
-    huggingface_hub.logging.set_verbosity(logging.CRITICAL)
-    with _in_our_words(name, known):
-        info = huggingface_hub.HfApi().model_info(
-            name.repo,
-            revision=name.revision,
-            files_metadata=True,
-            timeout=_SECONDS,
-        )
-        sizes = {each.rfilename: each.size or 0 for each in info.siblings or ()}
+    sizes = _listed(name, known)
 
     def download(file: str) -> Path:
+        from huggingface_hub import hf_hub_download
+
         with _in_our_words(name, known):
-            return Path(huggingface_hub.hf_hub_download(name.repo, file, revision=name.revision))
+            return Path(hf_hub_download(name.repo, file, revision=name.revision))
 
     if name.file is not None:
         if name.file not in sizes:
@@ -199,6 +184,27 @@ def fetch(name: HubName, known: Sequence[str], tell: Callable[[str], None]) -> P
             _("name it again"),
         )
     return folder
+
+
+def _listed(name: HubName, known: Sequence[str]) -> dict[str, int]:
+    """The files that the hub has of a model, and the bytes of each."""
+    try:
+        import huggingface_hub.errors
+    except ImportError as error:
+        raise ModelError(
+            _("downloading needs the package huggingface_hub, not older than 0.25"),
+            _("pip install -U huggingface_hub"),
+        ) from error
+    # Its warnings are English, and one of them is what the server says.
+    huggingface_hub.logging.set_verbosity(logging.CRITICAL)
+    with _in_our_words(name, known):
+        info = huggingface_hub.HfApi().model_info(
+            name.repo,
+            revision=name.revision,
+            files_metadata=True,
+            timeout=_SECONDS,
+        )
+        return {each.rfilename: each.size or 0 for each in info.siblings or ()}
 
 
 @contextmanager
@@ -243,17 +249,9 @@ def _no_weights(name: HubName, files: dict[str, int]) -> ModelError:
     ggufs = sorted(file for file in files if file.endswith(".gguf"))
     if ggufs:
         return _no_file(name, files)
-    pickles = sorted(file for file in files if file.endswith(PICKLES))
-    if pickles:
-        return ModelError(
-            _("{name} has its weights as a pickle ({file}), which could run code").format(
-                name=shown(name), file=shown(pickles[0])
-            ),
-            _(
-                "convert it where you trust it, with transformers:"
-                " AutoModel.from_pretrained(name).save_pretrained(folder)"
-            ),
-        )
+    refused = pickled(name, files)
+    if refused is not None:
+        return refused
     return ModelError(
         _("{name} has no {file}").format(name=shown(name), file=SINGLE),
         _("name a model with weights as safetensors or .gguf"),

@@ -20,7 +20,17 @@ from core.learning_types import Wish
 from core.lesson_numbers import CHANGE
 from core.lesson_table import Table, holds, is_
 from core.lessons import Expected, Lesson, Step
-from core.names import ATTENTIONS, EDITABLE, MAX_STEPS, NORMALIZERS, PANES, PROJECTIONS, STAGES
+from core.names import (
+    ATTENTIONS,
+    EDITABLE,
+    MASK_FORMS,
+    MAX_STEPS,
+    NORMALIZERS,
+    PANES,
+    PROJECTIONS,
+    STAGES,
+    mask_parts,
+)
 from core.runner import check_model, check_switches, check_target, check_wishes, cut
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
@@ -30,7 +40,6 @@ from core.wishes import read_wish
 MAX_BYTES = 2**20
 MAX_DIGITS = 12
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_MASK = re.compile(r"(causal)?(\+?window:([0-9]{1,9}))?|none")
 ARRAYS = ("q", "k", "v", "dot", "attn_scores", "pattern", "z", "attn_out", "resid_pre")
 _WORDS = '["我", "爱", "你"]'
 _COUNTS = ("layer", "head", "query", "key", "dim", "component")
@@ -214,11 +223,11 @@ def _projections(part: Table) -> str:
 
 def _mask(part: Table) -> Mask:
     value = part.text("mask")
-    match = _MASK.fullmatch(value)
-    if not match or value.startswith("+"):
-        hint = _("choose one of {names}").format(names="none, causal, window:N, causal+window:N")
+    parts = mask_parts(value)
+    if parts is None:
+        hint = _("choose one of {names}").format(names=", ".join(MASK_FORMS))
         part.refuse("mask", is_(value), hint)
-    return Mask(bool(match[1]), None if match[3] is None else int(match[3]))
+    return Mask(*parts)
 
 
 def _step(table: Table, limits: dict[str, int], panes: Sequence[str]) -> Step:

@@ -1,5 +1,7 @@
 """The words that a request may use; imports nothing heavy, so a command line can offer them."""
 
+import re
+
 from core.language import N_
 
 PROJECTIONS = ("seeded", "identity")
@@ -54,3 +56,14 @@ EDITABLE = {
     "w_k": ("layer", "row", "column"),
     "w_v": ("layer", "row", "column"),
 }
+MASK_FORMS = ("none", "causal", "window:N", "causal+window:N")
+_MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
+
+
+def mask_parts(text: str) -> tuple[bool, int | None] | None:
+    """One of `MASK_FORMS` as (causal, window); None where it is none of them."""
+    found = _MASK.fullmatch(text)
+    if found is None:
+        return None
+    window = found["window"]
+    return bool(found["causal"] or found["both"]), None if window is None else int(window)

@@ -1,5 +1,7 @@
 """What can be chosen, in words; imports nothing heavy, so that ``--help`` can answer at once."""
 
+from collections.abc import Sequence
+
 from core.language import N_
 from core.names import PANES, STATISTICS
 
@@ -15,6 +17,7 @@ __all__ = [
     "SHOWN",
     "VECTORS",
     "ZOOMS",
+    "beside",
 ]
 
 EXAMPLE = "The ball is blue"
@@ -29,3 +32,10 @@ ORDERS = ("layers", "statistic")
 DEFAULT_ZOOM = 5
 DEFAULT_PRECISION = 3
 MAX_PRECISION = 12
+
+
+def beside(values: Sequence[float], now: float, by: int) -> float:
+    """The next of rising values above (by = 1) or below (by = -1) one; itself at the end."""
+    if by > 0:
+        return min((value for value in values if value > now), default=now)
+    return max((value for value in values if value < now), default=now)

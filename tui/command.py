@@ -18,14 +18,12 @@ from core.text import is_unseen, visible
 from core.tokenization import PATTERNS
 from core.types import CheckpointModel
 from core.wishes import wish_in_words
+from tui.asked import PLACES
 from tui.lessons import Guide
-from tui.options import PLACES
 from tui.scene import View
+from tui.text_given import COMMANDS, LESSON, NAME
 from tui.values import NONE
 
-NAME = "attn-tui"
-# Such a text needs a -- before it.
-COMMANDS = ("show", "worksheet", "lesson", "lessons", "models", "serve")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 
 
@@ -46,7 +44,7 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
     if view.compare is not None:
         view = replace(view, compare=_writable(view.compare))
     if guide is not None and (guide.given or guide.owns(view)):
-        words = [NAME, "lesson", *_steps(guide), *_changes(_seen(view, guide.view))]
+        words = [NAME, LESSON, *_steps(guide), *_changes(_seen(view, guide.view))]
         words += _typed_over(view, guide.view)
         if theme is not None:
             words += ["--theme", _quoted(theme)]
@@ -57,7 +55,7 @@ def command_line(view: View, theme: str | None = None, guide: Guide | None = Non
     if theme is not None:
         words += ["--theme", _quoted(theme)]
     if text != View().request.text:
-        if text.startswith("-") or text in COMMANDS:
+        if text.startswith("-") or text in COMMANDS:  # which it would be taken for
             words.append("--")
         words.append(_quoted(text))
     return " ".join(words)

@@ -124,3 +124,8 @@ def graphemes(text: str) -> list[tuple[int, int]]:
             spans.append((start, stop))
         flag_open = indicator and not flag_open
     return spans
+
+
+def capitalized(words: str) -> str:
+    """Words with a capital at their start, as a sentence has it; a refusal begins without."""
+    return words[:1].upper() + words[1:]

@@ -12,6 +12,7 @@ from core.learning_types import Learning, Wish
 from core.names import MAX_STEPS
 from core.types import Trace
 from core.wishes import painted, read_weights, weights_in_words, with_wish
+from tui.choices import beside
 from tui.scene import Scene
 
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -112,11 +113,7 @@ def stepped(learning: Learning, by: int) -> Learning:
 
 def with_next_rate(learning: Learning, by: int) -> Learning:
     """The next of `RATES` above (by = 1) or below (by = -1)."""
-    if by > 0:
-        steps = [rate for rate in RATES if rate > learning.rate] or [learning.rate]
-    else:
-        steps = [rate for rate in reversed(RATES) if rate < learning.rate] or [learning.rate]
-    return replace(learning, rate=steps[0])
+    return replace(learning, rate=beside(RATES, learning.rate, by))
 
 
 def is_reached(trace: Trace) -> bool:

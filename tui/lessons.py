@@ -10,7 +10,7 @@ from core.errors import SettingError
 from core.language import _
 from core.lessons import Lesson
 from core.types import GivenModel, Mask, Request
-from tui.options import learning_of, places_of
+from tui.asked import learning_of, places_of
 from tui.scene import View
 
 

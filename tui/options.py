@@ -1,4 +1,4 @@
-"""Options of the command line, and the view that they ask for.
+"""Options of the command line, as its commands share them.
 
 Neither textual nor NumPy is imported with this module, so that ``--help`` answers at once.
 """
@@ -6,43 +6,34 @@ Neither textual nor NumPy is imported with this module, so that ``--help`` answe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.language import LANGUAGES, N_, _
-from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, POOLS, PROJECTIONS, SCALES, STAGES
+from core.language import LANGUAGES, N_
+from core.names import (
+    ATTENTIONS,
+    EDITABLE,
+    MASK_FORMS,
+    NORMALIZERS,
+    POOLS,
+    PROJECTIONS,
+    SCALES,
+    STAGES,
+)
 from tui.choices import (
     CELLS,
     DEFAULT_PRECISION,
     DEFAULT_ZOOM,
-    EXAMPLE,
-    MAX_PRECISION,
     ORDERS,
     PANES,
     SHOWN,
     VECTORS,
     ZOOMS,
 )
-from tui.model_option import model_at
-from tui.reading_option import READING, reading_of
+from tui.reading_option import READING
 from tui.terminal.plain import draw_in_ascii
-from tui.usage import Choice, Decorated, option, print_help
-from tui.values import MASK_FORMS, decimal, edits, keys, mask_parts, size, whole, wish
-
-if TYPE_CHECKING:
-    from core.learning_types import Learning
-    from core.types import AnyModel
-    from tui.scene import View
-
-FORMATS = ("table", "json", "csv", "npz", "svg", "markdown")
-# In the order of the copied command.
-PLACES = (
-    *("layer", "head", "query", "key"),
-    *("pane", "vector", "zoom", "colours", "stage", "array", "dim", "component", "compare"),
-    *("attention", "statistic", "cell", "order", "pool", "precision"),
-)
+from tui.usage import Choice, Decorated, option, print_help, with_options
+from tui.values import decimal, edits, keys, mask, whole, wish
 
 
 def number(name: str, text: str, default: int | None = None) -> Callable[[Decorated], Decorated]:
@@ -113,9 +104,9 @@ _MODEL = (
 _SWITCHES = (
     option(
         "--mask",
-        type=mask_parts,
+        type=mask,
         default="none",
-        metavar=MASK_FORMS,
+        metavar="|".join(MASK_FORMS),
         show_default=True,
         help=N_("Keys that a query may attend to: all, those up to it, those at most N away."),
     ),
@@ -200,7 +191,7 @@ def attention(text: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-_PLACES = (
+PLACE_OPTIONS = (
     number("--layer", N_("Layer to look at."), 0),
     number("--head", N_("Head to look at."), 0),
     number("--query", N_("Token that attends."), 0),
@@ -256,23 +247,6 @@ _PLACES = (
         help=N_("Draw without lines and blocks, for terminals that make them two cells wide."),
     ),
 )
-# Options of the view that ``show`` has too, for its tables.
-_SHOWN = (
-    *("layer", "head", "query", "key", "component", "compare", "attention", "precision"),
-    *("merge", "drop", "cap"),
-)
-_SIZE = option(
-    "--size",
-    type=size,
-    metavar="COLUMNSxLINES",
-    default="120x36",
-    show_default=True,
-    help=N_("Cells of the picture that --format svg draws."),
-)
-OF_A_TEXT = (
-    *("model", "mask_token", "tokenizer", "as_saved", "target"),
-    *("d_model", "heads", "layers", "seed"),
-)
 
 
 _help = option(
@@ -294,168 +268,19 @@ _lang = option(
 
 def general(command: Decorated) -> Decorated:
     """Add the options that every command has."""
-    return _with((_lang, _help), command)
+    return with_options((_lang, _help), command)
 
 
 def shared(command: Decorated) -> Decorated:
     """Add the options of the model, of the switches and of learning to a command."""
-    return _with((*_MODEL, *_SWITCHES, *_LEARNING), command)
+    return with_options((*_MODEL, *_SWITCHES, *_LEARNING), command)
 
 
 def switches(command: Decorated) -> Decorated:
     """Add the options of the switches and of learning to a command."""
-    return _with((*_SWITCHES, *_LEARNING), command)
+    return with_options((*_SWITCHES, *_LEARNING), command)
 
 
 def places(command: Decorated) -> Decorated:
     """Add the options of the explorer's view to a command."""
-    return _with(_PLACES, command)
-
-
-def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:
-    for add in reversed(options):
-        command = add(command)
-    return command
-
-
-def _names(add: Callable[[Any], Any]) -> set[str]:
-    """The names of the options that a decorator adds."""
-
-    def command() -> None:
-        """Nothing is done: this only carries the options."""
-
-    add(command)
-    return {param.name for param in vars(command)["__click_params__"]}
-
-
-# What only a picture has a use for; --ascii exchanges what a terminal is sent.
-_LOOKS = (*(add for add in _PLACES if not _names(add) & {*_SHOWN, "ascii"}), _SIZE)
-OF_A_PICTURE = tuple(sorted(set().union(*map(_names, _LOOKS))))
-
-
-def pictured(command: Decorated) -> Decorated:
-    """Add the options of the explorer's view that only a picture has a use for."""
-    return _with(_LOOKS, command)
-
-
-def build_view(text: str | None, options: dict[str, Any]) -> View:
-    """Turn parsed options into a view.
-
-    Parameters
-    ----------
-    text : str or None
-        None takes the example of the explorer.
-    options : dict
-        Values by parameter name. A place (`PLACES`) that is absent or None keeps its default.
-
-    Raises
-    ------
-    SettingError
-        The precision is out of range. Every other number is checked by `check`.
-    UsageError, ModelError
-        The model cannot be opened, or something does not go with it.
-    """
-    from core.types import Mask, Request, Switches
-    from tui.scene import View
-
-    causal, window = options["mask"]
-    request = Request(
-        EXAMPLE if text is None else text,
-        options["tokenizer"],
-        _model(options),
-        Switches(
-            Mask(causal, window, options["block"] or frozenset()),
-            options["positions"],
-            options["scale"],
-            options["temperature"],
-            options["projections"],
-            options["normalizer"],
-            options["edits"],
-            options["mask_token"] or frozenset(),
-        ),
-        options["as_saved"],
-        learning_of(options, None, options.get("head") or 0),
-        options["target"],
-    )
-    return View(request, **places_of(options))
-
-
-def given() -> set[str]:
-    """Names of the parameters that stand on the command line."""
-    ctx = click.get_current_context()
-    typed = click.core.ParameterSource.COMMANDLINE
-    return {name for name in ctx.params if ctx.get_parameter_source(name) is typed}
-
-
-def _model(options: dict[str, Any]) -> AnyModel:
-    """The model that is named, or the seeded one of some size."""
-    if options.get("model") is not None:
-        return model_at(options["model"], given())
-
-    from core.types import ModelSpec
-
-    return ModelSpec(options["layers"], options["heads"], options["d_model"], options["seed"])
-
-
-def places_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a view among options, those that are absent or None left out.
-
-    Raises
-    ------
-    SettingError
-        The precision is out of range.
-    """
-    from core.errors import SettingError
-
-    found = {name: options[name] for name in PLACES if options.get(name) is not None}
-    if "zoom" in found:
-        found["zoom"] = int(found["zoom"])
-    reading = reading_of(options)
-    if reading is not None:
-        found["reading"] = reading
-    if not 1 <= found.get("precision", 1) <= MAX_PRECISION:
-        raise SettingError(
-            _("precision {n} is out of range").format(n=found["precision"]),
-            _("choose {low} to {high}").format(low=1, high=MAX_PRECISION),
-        )
-    return found
-
-
-def reading(command: Decorated) -> Decorated:
-    """Add the options of how patterns are read to a command."""
-    return _with(READING, command)
-
-
-def learning_of(options: dict[str, Any], before: Learning | None, head: int) -> Learning | None:
-    """What is to be learned.
-
-    Parameters
-    ----------
-    options : dict
-        Values by parameter name; what is absent, empty or None keeps the value of `before`.
-    before : Learning, optional
-    head : int
-        The one that learns where neither the options nor `before` name one.
-
-    Raises
-    ------
-    UsageError
-        There are options of learning but no wish.
-    """
-    wishes = options.get("wishes") or ()
-    if None in wishes:
-        before, wishes = None, tuple(filter(None, wishes))
-    names = {"steps": "steps", "rate": "rate", "learn_head": "head"}
-    given = {field: options[name] for name, field in names.items() if options.get(name) is not None}
-    if not wishes and before is None:
-        if given:
-            raise click.UsageError(
-                _("there is nothing to learn: add --wish QUERY:KEY=WEIGHT, as in --wish 5:3=0.6")
-            )
-        return None
-
-    from core.learning_types import Learning
-
-    base = Learning((), head) if before is None else before
-    ordered = tuple(sorted(wishes, key=lambda each: each.query)) or base.wishes
-    return replace(base, wishes=ordered, **given)
+    return with_options(PLACE_OPTIONS, command)

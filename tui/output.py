@@ -94,7 +94,7 @@ def write_picture(
 
     from core.lessons import open_lesson
     from tui.picture import picture
-    from tui.scene import notices
+    from tui.wording import notices
 
     made = picture(view, theme, size, None if lesson is None else open_lesson(lesson))
     write_lines([made], output)

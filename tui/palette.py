@@ -26,8 +26,9 @@ from core.tokenization import PATTERNS
 from core.types import CheckpointModel, Mask
 from tui.choices import SHOWN
 from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
-from tui.scene import mask_in_words, panes, translates
+from tui.scene import panes, translates
 from tui.screens.explorer import ExplorerScreen
+from tui.wording import mask_in_words
 
 MASKS = (
     Mask(),

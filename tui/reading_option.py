@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.language import N_
-from tui.usage import option
+from tui.usage import Decorated, option, with_options
 from tui.values import DROP_FORMS, decimal, drops
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ READING = (
         help=N_("Cap the columns of --drop at this weight in place of dropping them."),
     ),
 )
+
+
+def reading(command: Decorated) -> Decorated:
+    """Add the options of how patterns are read to a command."""
+    return with_options(READING, command)
 
 
 def reading_of(options: dict[str, Any]) -> Reading | None:

@@ -14,7 +14,7 @@ from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, POOLS, PROJECTIONS, SC
 from core.runner import check_request, cut, trace
 from core.text import visible
 from core.types import Edit, Mask, Request, Tokens, Trace
-from tui.choices import CELLS, MAX_PRECISION, ORDERS, SHOWN, VECTORS, ZOOMS
+from tui.choices import CELLS, MAX_PRECISION, ORDERS, SHOWN, VECTORS, ZOOMS, beside
 from tui.following import cut_alike, follow, followed, followed_reading, moved_wishes
 from tui.places import check_view, clamped, sides
 from tui.quick import QUICK_CHARACTERS, goes_on, is_quick
@@ -339,16 +339,7 @@ class Explorer:
     def next_temperature(self, by: int) -> Request:
         """The next step of `TEMPERATURES` above (by = 1) or below (by = -1) today's."""
         now = self.asked.switches.temperature
-        if by > 0:
-            steps = [step for step in TEMPERATURES if step > now] or [now]
-        else:
-            steps = [step for step in reversed(TEMPERATURES) if step < now] or [now]
-        return self.with_switch(temperature=steps[0])
-
-
-def with_mask(request: Request, mask: Mask) -> Request:
-    """The same request under another mask."""
-    return replace(request, switches=replace(request.switches, mask=mask))
+        return self.with_switch(temperature=beside(TEMPERATURES, now, by))
 
 
 def attempt(work: Callable[[], Result]) -> Result | AttnError:

@@ -8,6 +8,7 @@ import click
 
 from core.language import _
 
+NAME = "attn-tui"
 COMMANDS = ("show", "worksheet", "lesson", "lessons", "models", "serve")
 SHOW, WORKSHEET, LESSON, LESSONS, MODELS, SERVE = COMMANDS
 MAX_STDIN_BYTES = 2**24

@@ -9,6 +9,7 @@ import click
 
 from core.language import _
 from tui.checking import check
+from tui.text_given import NAME
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -21,7 +22,8 @@ def traced(view: View) -> tuple[View, Trace]:
     tokens, target = check(view)
 
     from core.runner import trace
-    from tui.scene import lacks_target, notices
+    from tui.scene import lacks_target
+    from tui.wording import notices
 
     result = trace(view.request, tokens, target)
     note(notices(tokens, target))
@@ -42,7 +44,6 @@ def compared_with(result: Trace, text: str) -> Comparison:
 def note(notices: Iterable[str]) -> None:
     """Notes about a text go to error output."""
     from core.text import visible
-    from tui.command import NAME
 
     for notice in notices:
         said = _("note: {notice}").format(notice=visible(notice))

@@ -91,6 +91,13 @@ def option(*names: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
     return click.option(*names, cls=Option, **attributes)
 
 
+def with_options(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:
+    """Add options to a command, in their order."""
+    for add in reversed(options):
+        command = add(command)
+    return command
+
+
 class _Formatter(click.HelpFormatter):
     """Click breaks lines by characters and between words; here by cells, and within Chinese."""
 

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import _
-from core.names import DROPS
+from core.names import DROPS, MASK_FORMS, mask_parts
 
 if TYPE_CHECKING:
     from core.learning_types import Wish
 
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
-_MASK = re.compile(r"none|(?P<causal>causal)|(?P<both>causal\+)?window:(?P<window>[0-9]{1,18})")
 _SIZE = re.compile(r"([0-9]{1,4})x([0-9]{1,4})")
 SMALLEST, LARGEST = (60, 18), (400, 200)  # columns and lines of a picture
 _SHOWN = 40  # cells of a value that is quoted back
 NONE = "none"
 DROP_FORMS = "specials|first|I,J,…"
-MASK_FORMS = "none|causal|window:N|causal+window:N"
 
 
 def whole(value: str | int) -> int:
@@ -63,18 +61,16 @@ def size(value: str | tuple[int, int]) -> tuple[int, int]:
     return columns, lines
 
 
-def mask_parts(value: str) -> tuple[bool, int | None]:
+def mask(value: str) -> tuple[bool, int | None]:
     """Read ``none``, ``causal``, ``window:N`` or ``causal+window:N`` as (causal, window)."""
-    found = _MASK.fullmatch(value)
-    if not found:
-        forms = MASK_FORMS.replace("|", ", ")
+    parts = mask_parts(value)
+    if parts is None:
         raise click.BadParameter(
             _("{value} is no mask: choose one of {forms} with N from 0").format(
-                value=_short(value), forms=forms
+                value=_short(value), forms=", ".join(MASK_FORMS)
             )
         )
-    window = found["window"]
-    return bool(found["causal"] or found["both"]), None if window is None else int(window)
+    return parts
 
 
 def keys(value: str) -> frozenset[int]:

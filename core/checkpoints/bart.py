@@ -112,9 +112,7 @@ def _target(config: Config, kind: Kind) -> TargetPlan:
 
 def _facts(config: Config, which: str, offset: int) -> Facts:
     size = config.size("d_model")
-    heads = config.size(f"{which}_attention_heads")
-    if size % heads:
-        raise config.refusal(f"{which}_attention_heads", heads)
+    heads = config.heads(size, f"{which}_attention_heads")
     layer = LayerFacts(scale=(size // heads) ** -0.5)
     return Facts(
         heads=heads,

@@ -46,9 +46,7 @@ def encoder_facts(config: Config, epsilon: float = 1e-12) -> Facts:
     """Facts of BERT, and of those that took over its configuration."""
     config.expect(position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     d_model = config.size("hidden_size")
-    heads = config.size("num_attention_heads")
-    if d_model % heads:
-        raise config.refusal("num_attention_heads", heads)
+    heads = config.heads(d_model, "num_attention_heads")
     activation = config.word("hidden_act", default="gelu", known=ACTIVATIONS)
     layer = LayerFacts(scale=(d_model // heads) ** -0.5)
     return Facts(

@@ -62,6 +62,13 @@ class Config:
             raise self.refusal(names[0], value)
         return value
 
+    def heads(self, d_model: int, *names: str, default: Any = _REQUIRED) -> int:
+        """How many heads there are, which share d_model evenly."""
+        value = self.size(*names, default=default)
+        if d_model % value:
+            raise self.refusal(names[0], value)
+        return value
+
     def optional_size(self, *names: str, absent: int | None = None) -> int | None:
         """A whole number from 1 on; None where it is null, `absent` where it is not there."""
         if all(name not in self._values for name in names):

@@ -59,9 +59,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
 def _facts(config: Config) -> Facts:
     config.get("sinusoidal_pos_embds", "tie_weights_", "qa_dropout", "seq_classif_dropout")
     size = config.size("dim", "hidden_size", default=768)
-    heads = config.size("n_heads", "num_attention_heads", default=12)
-    if size % heads:
-        raise config.refusal("n_heads", heads)
+    heads = config.heads(size, "n_heads", "num_attention_heads", default=12)
     activation = config.word("activation", "hidden_act", default="gelu", known=ACTIVATIONS)
     layers = config.size("n_layers", "num_hidden_layers", default=6)
     return Facts(

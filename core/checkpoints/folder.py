@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.checkpoints.plain import json_object, shown
+from core.checkpoints.plain import json_object, pickled, shown
 from core.checkpoints.safetensors import SafetensorsFile
 from core.errors import ModelError
 from core.language import _, counted
@@ -51,19 +51,9 @@ def open_tensors(folder: Path) -> Shards:
         return Shards([SafetensorsFile(inside(folder, SINGLE))])
     if (folder / INDEX).exists():
         return _open_shards(folder)
-    pickles = sorted(path.name for path in folder.glob("*.bin")) + sorted(
-        path.name for path in folder.glob("*.pt*")
-    )
-    if pickles:
-        raise ModelError(
-            _("{folder} has its weights as a pickle ({name}), which could run code").format(
-                folder=shown(folder), name=shown(pickles[0])
-            ),
-            _(
-                "convert it where you trust it, with transformers:"
-                " AutoModel.from_pretrained(folder).save_pretrained(folder)"
-            ),
-        )
+    refused = pickled(folder, (path.name for path in folder.glob("*")))
+    if refused is not None:
+        raise refused
     raise ModelError(
         _("{folder} has no {name}").format(folder=shown(folder), name=SINGLE),
         _("download the model's weights as safetensors, or name a .gguf file"),

@@ -48,9 +48,7 @@ def _facts(config: Config) -> Facts:
     # The order of two multiplications, for half precision; in float32 it changes nothing.
     config.flag("reorder_and_upcast_attn", default=False)
     size = config.size("n_embd", "hidden_size", default=768)
-    heads = config.size("n_head", "num_attention_heads", default=12)
-    if size % heads:
-        raise config.refusal("n_head", heads)
+    heads = config.heads(size, "n_head", "num_attention_heads", default=12)
     scaled = config.flag("scale_attn_weights", default=True)
     by_layer = config.flag("scale_attn_by_inverse_layer_idx", default=False)
     scale = (size // heads) ** -0.5 if scaled else 1.0

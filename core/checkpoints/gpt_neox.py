@@ -54,9 +54,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
 def _facts(config: Config) -> Facts:
     config.expect(is_decoder=False)
     size = config.size("hidden_size")
-    heads = config.size("num_attention_heads")
-    if size % heads:
-        raise config.refusal("num_attention_heads", heads)
+    heads = config.heads(size, "num_attention_heads")
     d_head = size // heads
     layer = LayerFacts(scale=d_head**-0.5, rotary=read_rope(config, d_head, part=0.25))
     return Facts(

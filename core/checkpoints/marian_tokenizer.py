@@ -19,7 +19,8 @@ from core.checkpoints.sentencepiece import build_unigram, read_pieces
 from core.checkpoints.vocabulary import check_rows
 from core.errors import ModelError
 from core.language import _
-from core.tokenization import MAX_TOKENS, FileTokenizer
+from core.tokenization import MAX_TOKENS
+from core.tokenizer_files import FileTokenizer
 from core.transformer_types import Facts
 from core.types import Token, Tokens
 

@@ -66,9 +66,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
 
 def _facts(config: Config) -> Facts:
     size = config.size("hidden_size")
-    heads = config.size("num_attention_heads")
-    if size % heads:
-        raise config.refusal("num_attention_heads", heads)
+    heads = config.heads(size, "num_attention_heads")
     layer = LayerFacts(scale=(size // heads) ** -0.5)
     return Facts(
         heads=heads,

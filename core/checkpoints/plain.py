@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ _FOREIGN = (  # how something else begins
     (b"GGUF", N_("is a GGUF file"), N_("name it .gguf and open the file itself")),
 )
 HEAD = 64  # bytes that tell
+_PICKLES = (".bin", ".pt", ".pth")
 
 
 def refuse_foreign(path: Path, head: bytes) -> None:
@@ -41,6 +43,22 @@ def refuse_foreign(path: Path, head: bytes) -> None:
     for start, what, hint in _FOREIGN:
         if head.lstrip().startswith(start):
             raise ModelError(f"{shown(path)} {_(what)}", _(hint))
+
+
+def pickled(model: object, files: Iterable[str]) -> ModelError | None:
+    """Why a model without other weights is refused, where one of its files is a pickle."""
+    found = sorted(file for file in files if file.endswith(_PICKLES))
+    if not found:
+        return None
+    return ModelError(
+        _("{name} has its weights as a pickle ({file}), which could run code").format(
+            name=shown(model), file=shown(found[0])
+        ),
+        _(
+            "convert it where you trust it, with transformers:"
+            " AutoModel.from_pretrained(name).save_pretrained(folder)"
+        ),
+    )
 
 
 def json_object(path: Path) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from tokenizers import Tokenizer
 from core.checkpoints.plain import HEAD, refuse_foreign, shown
 from core.errors import ModelError
 from core.language import _
-from core.tokenization import MAX_TOKENS, FileTokenizer, ModelTokenizer, load_tokenizer
+from core.tokenization import MAX_TOKENS, ModelTokenizer
+from core.tokenizer_files import FileTokenizer, load_tokenizer
 from core.transformer_types import Facts
 from core.types import Token
 

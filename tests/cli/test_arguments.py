@@ -13,8 +13,11 @@ from core.language import LANGUAGES
 from core.resources import data_path
 from tests.cli.command import attn_tui
 from tests.cli.test_command import view_of
-from tui import cli, options
+from tui import cli
+from tui.asked import PLACES
 from tui.choices import EXAMPLE, PANES
+from tui.commands.explore import explore
+from tui.commands.show import show
 from tui.scene import View
 from tui.serve.options import NAMES as ALLOWANCES
 
@@ -24,7 +27,7 @@ def test_without_arguments_the_view_is_the_default_one():
 
 
 def test_every_place_of_a_view_has_an_option():
-    assert set(options.PLACES) | {"request", "reading"} == set(View.__dataclass_fields__)
+    assert set(PLACES) | {"request", "reading"} == set(View.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_an_unknown_first_word_is_the_text(words, text):
     [["show", "x"], ["show", "x", "--seed", "3"], ["show", "--seed", "3", "--", "x"], ["show"]],
 )
 def test_show_comes_first(words):
-    assert cli.parse(words).command is cli.show
+    assert cli.parse(words).command is show
 
 
 def test_show_prints_the_word_show():
@@ -90,8 +93,8 @@ def test_show_and_the_explorer_share_their_options():
     def names(command):
         return {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
 
-    assert names(cli.show) - names(cli.explore) == own - {"--help"}
-    assert names(cli.explore) - names(cli.show) == explorer - {"--help"}
+    assert names(show) - names(explore) == own - {"--help"}
+    assert names(explore) - names(show) == explorer - {"--help"}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["show", "--help"], ["worksheet", "--help"]])
@@ -107,12 +110,12 @@ def test_help(arguments):
 
 
 def test_every_pane_is_named_in_the_help():
-    (option,) = (each for each in cli.explore.params if each.name == "pane")
+    (option,) = (each for each in explore.params if each.name == "pane")
     assert all(re.search(rf"\b{pane}\b", option.help) for pane in PANES)
 
 
 def test_every_option_has_a_help_text():
-    for command in (cli.explore, cli.show):
+    for command in (explore, show):
         for param in command.params:
             assert param.name == "words" or param.help
 
@@ -159,7 +162,7 @@ def test_the_explorer_opens_what_was_asked_for(monkeypatch):
     driver = types.SimpleNamespace(run_app=lambda app: opened.append(app) or 7)
     monkeypatch.setitem(sys.modules, "tui.app", app)
     monkeypatch.setitem(sys.modules, "tui.terminal.driver", driver)
-    monkeypatch.setattr(cli, "check_terminal", lambda: None)
+    monkeypatch.setattr("tui.commands.explore.check_terminal", lambda: None)
     with pytest.raises(SystemExit) as exited:
         cli.main(["a b", "--key", "1", "--theme", "nord", "--vector", "q"])
     assert exited.value.code == 7

@@ -14,9 +14,10 @@ from core.errors import TextError
 from core.names import ATTENTIONS, EDITABLE, NORMALIZERS, PROJECTIONS, STAGES
 from core.text import visible
 from tui import cli
+from tui.asked import build_view
 from tui.choices import EXAMPLE, PANES, VECTORS, ZOOMS
 from tui.command import command_line
-from tui.options import build_view
+from tui.commands.explore import explore
 from tui.scene import View
 
 COUNTS = st.integers(0, 50)
@@ -122,7 +123,7 @@ def words_of(command, shell="bash"):
 def view_of(words):
     """The view that our parser reads out of arguments."""
     with cli.parse(words) as ctx:
-        assert ctx.command is cli.explore
+        assert ctx.command is explore
         options = dict(ctx.params)
     texts = options.pop("words")
     options.pop("theme")

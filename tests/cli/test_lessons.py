@@ -127,7 +127,7 @@ def opened(monkeypatch):
     driver = types.SimpleNamespace(run_app=lambda app: found.append(app) or 0)
     monkeypatch.setitem(sys.modules, "tui.app", app)
     monkeypatch.setitem(sys.modules, "tui.terminal.driver", driver)
-    monkeypatch.setattr(cli, "check_terminal", lambda: None)
+    monkeypatch.setattr("tui.commands.explore.check_terminal", lambda: None)
     return found
 
 

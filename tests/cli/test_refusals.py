@@ -129,7 +129,7 @@ def test_show_refuses(arguments, expected, capsys):
 
 @pytest.mark.parametrize(("arguments", "expected"), SHARED + EXPLORE_ONLY)
 def test_the_explorer_refuses_before_its_screen_starts(arguments, expected, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "check_terminal", lambda: None)
+    monkeypatch.setattr("tui.commands.explore.check_terminal", lambda: None)
     assert expected in refuse(arguments, capsys)
 
 

@@ -182,7 +182,7 @@ def test_refusals(arguments, words):
 def test_the_explorer_refuses_on_the_shells_screen(arguments, words, monkeypatch, capsys):
     from tui import cli
 
-    monkeypatch.setattr(cli, "check_terminal", lambda: None)
+    monkeypatch.setattr("tui.commands.explore.check_terminal", lambda: None)
     with pytest.raises(SystemExit) as exited:
         cli.main(arguments)
     assert exited.value.code == 2

@@ -16,10 +16,11 @@ from core.types import Mask, Request, Switches
 from tests.cli.command import attn_tui, environment, sentence
 from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import HOSTILE, make_view, open_app
-from tui import cli, state
+from tui import state
 from tui.app import AttnApp
+from tui.commands.show import OF_A_PICTURE, show
 from tui.lessons import view_at
-from tui.options import OF_A_PICTURE, places
+from tui.options import places
 from tui.picture import drawn_in
 from tui.scene import View
 
@@ -196,7 +197,7 @@ def test_show_has_all_places_of_the_explorer():
     def nothing():
         """Carries the options."""
 
-    names = [param.name for param in cli.show.params]
+    names = [param.name for param in show.params]
     assert len(set(names)) == len(names)
     assert {param.name for param in places(nothing).__click_params__} - {*names} == {"ascii"}
     assert set(OF_A_PICTURE) <= {*names}

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.core.small_checkpoints import copied
+
 
 @pytest.fixture
 def saved(tmp_path):
@@ -13,3 +15,9 @@ def saved(tmp_path):
         return str(path)
 
     return save
+
+
+@pytest.fixture
+def bert(tmp_path):
+    """A small BERT that a test may break."""
+    return copied("bert-plain", tmp_path)

@@ -6,6 +6,10 @@ import struct
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+from core.checkpoints.model import open_model
+from core.errors import ModelError
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "checkpoints"
 
@@ -89,3 +93,11 @@ def expected_of(name):
     with np.load(REFERENCE / name / "expected.npz") as file:
         arrays = {key: file[key] for key in file.files}
     return arrays, " ".join(f"t{i}" for i in arrays["ids"])
+
+
+def refused(path, kind=ModelError):
+    """The one sentence with which a model is not opened."""
+    with pytest.raises(kind) as caught:
+        open_model(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value)

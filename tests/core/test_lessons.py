@@ -192,6 +192,7 @@ FAULTS = [
     (("positions = false", "position = false"), "switches.position is unknown"),
     (("positions = false", 'positions = "no"'), "switches.positions is 'no'"),
     (('mask = "causal"', 'mask = "window"'), "steps 2.switches.mask is 'window'"),
+    (('mask = "causal"', 'mask = "causalwindow:3"'), "steps 2.switches.mask is 'causalwindow:3'"),
     (("temperature = 2", "temperature = 0"), "steps 2 is refused: temperature 0.0 is out of"),
     (('pane = "matrix"', 'pane = "map"'), "steps 1.pane is 'map'"),
     (("query = 1", "query = 2"), "steps 1.query is 2, out of range: choose 0 to 1"),

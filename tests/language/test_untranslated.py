@@ -30,6 +30,7 @@ from tests.tui.helpers import (
 from tui import cli
 from tui.app import AttnApp
 from tui.choices import EXAMPLE_TARGET
+from tui.commands.explore import explore
 from tui.lessons import view_at
 from tui.palette import ExplorerCommands, examples
 from tui.scene import View
@@ -40,7 +41,6 @@ SENTENCE = re.compile(r"[A-Za-z]{2,}[,:;]? [A-Za-z]{2,}")
 # Sentences that nobody reads on a screen, or reads as they are in every language.
 UNMARKED = {
     ("core/__init__.py", " has no attribute "),  # Python's own words, for who writes Python
-    ("core/lesson_file.py", "none, causal, window:N, causal+window:N"),  # words of a file
     ("core/lesson_numbers.py", "the lesson compares with no text"),  # a mistake of ours
     ("tui/choices.py", "The ball is blue"),  # an example, and its translation
     ("tui/choices.py", "La bola es azul"),
@@ -99,7 +99,7 @@ def of_shell():
     words = {"Textual", "locale", "UTF-8", "iconv", "toml", "nord", "MiB", "GiB", "gguf"}
     words |= {"SSH", "OpenSSH", "ATTN_TUI_PASSWORD", "docs", "md"}
     words |= {"Hugging", "Face", "Ollama", "LM", "Studio"}
-    for command in (cli.explore, *(load() for load in cli.COMMANDS.values())):
+    for command in (explore, *map(cli.load, cli.MODULES)):
         for param in command.params:
             said = [command.name, param.name, param.metavar, param.default, *param.opts]
             said += [*param.secondary_opts, *getattr(param.type, "choices", ())]
@@ -314,7 +314,7 @@ def test_what_is_derived_of_a_real_model(name, chinese, capsys, tmp_path):
     assert english(printed(capsys, *words), *words, *given, known=of_shell()) == set()
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in cli.COMMANDS)], ids=str)
+@pytest.mark.parametrize("command", [[], *([name] for name in cli.MODULES)], ids=str)
 def test_help_of_the_command_line(command, chinese, capsys):
     assert english(printed(capsys, *command, "--help"), known=of_shell()) == set()
 
@@ -328,7 +328,7 @@ def test_help_of_the_command_line(command, chinese, capsys):
     ids=str,
 )
 def test_a_refusal(command, words, chinese, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "check_terminal", lambda: None)
+    monkeypatch.setattr("tui.commands.explore.check_terminal", lambda: None)
     said = printed(capsys, *filter(None, [command]), *words)
     assert re.search("[\u4e00-\u9fff]", said)
     assert english(said, *words, known=of_shell()) == set()

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from textual.widgets import Input
 
+from core.tokenization import MAX_TOKENS, set_most_tokens
 from tests.tui.helpers import make_view, settle
 from tui.app import AttnApp
 
@@ -24,6 +25,13 @@ def no_guessing(monkeypatch):
 
     for module in ("app", "pilot"):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", give_way)
+
+
+@pytest.fixture(autouse=True)
+def usual_cap():
+    """A demo cuts texts shorter, for its whole process."""
+    yield
+    set_most_tokens(MAX_TOKENS)
 
 
 @pytest.fixture

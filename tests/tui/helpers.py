@@ -6,13 +6,16 @@ from dataclasses import replace
 
 from textual import events
 
+from core.trained import describe
 from core.types import Mask, ModelSpec, Request, Switches
+from tests.core.small_checkpoints import speaking
 from tui.app import AttnApp
 from tui.scene import View
 from tui.screens.explorer import ExplorerScreen
 
 ROUNDS = 3000
 QUIET_ROUNDS = 4  # a message on its way from one queue to the next is in neither
+WORDS = "t5 t17 t3 t29"  # that a reference checkpoint knows
 SENTENCE = "The black cat drank the milk"
 # Markup, controls, a bidirectional override, a special token's name: nothing of it may act.
 HOSTILE = ("[/]", "[CLS]", "[@click=app.quit]x[/]", "[a='", "A\x1b[2JB", "\u202eC", "D\x9b31m")
@@ -23,6 +26,13 @@ def make_view(text=SENTENCE, *, tokenizer="mixed", mask=None, switches=None, mod
     switches = {"mask": mask or Mask(), **(switches or {})}
     request = Request(text, tokenizer, ModelSpec(**(model or {})), Switches(**switches))
     return replace(View(request), **fields)
+
+
+def real_view(name, tmp_path, text=WORDS, *, mask=None, target=None, switches=None, **fields):
+    """A view on a reference checkpoint, as `speaking` makes it."""
+    model = describe(speaking(name, tmp_path, mask))
+    request = Request(text, model=model, target=target, switches=switches or Switches())
+    return View(request, **fields)
 
 
 def explorer_of(app) -> ExplorerScreen:
@@ -103,6 +113,16 @@ async def press(pilot, *keys) -> None:
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
+
+
+async def press_in_one_read(pilot, *keys) -> None:
+    """Keys that arrive together, as from a slow line; nothing is drawn between them."""
+    texts = {"backspace": "\x7f", "enter": "\r"}
+    for key in keys:
+        event = events.Key(key, texts.get(key, key))
+        event.set_sender(pilot.app)
+        pilot.app.post_message(event)
+    await settle(pilot)
 
 
 async def paste(pilot, text) -> None:

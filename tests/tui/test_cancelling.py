@@ -6,15 +6,14 @@ import threading
 import pytest
 
 from core import transformer
-from core.trained import describe
-from core.types import Request
-from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import (
     ROUNDS,
+    WORDS,
     explorer_of,
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     sentence_of,
@@ -24,11 +23,8 @@ from tests.tui.helpers import (
 )
 from tui import state
 from tui.app import AttnApp
-from tui.scene import View
 from tui.screens import tracing
 from tui.widgets.sentence import Sentence
-
-TEXT = "t5 t17 t3 t29"
 
 
 class Layers:
@@ -82,7 +78,7 @@ def layers(monkeypatch):
 @pytest.fixture
 def view(tmp_path):
     """Of three layers, on an encoder, which takes nothing over from the run before."""
-    return View(Request(TEXT, model=describe(speaking("bert-plain", tmp_path))), query=1)
+    return real_view("bert-plain", tmp_path, query=1)
 
 
 async def begin(pilot, layers, text="t5 t6", layer=2):
@@ -131,7 +127,7 @@ async def test_reading_weights_is_said(view, layers):
         assert status(pilot) == "reading weights: layer 2 of 3 · esc cancels"
         layers.release()
         await settle(pilot)
-        assert shown_text(pilot) == TEXT
+        assert shown_text(pilot) == WORDS
 
 
 async def test_it_is_told_by_itself(view, layers, monkeypatch):
@@ -210,7 +206,7 @@ async def test_esc_in_the_sentence_does_what_was_announced(view, layers):
         layers.release()
         await press(pilot, "escape")
         assert not isinstance(explorer_of(pilot.app).focused, Sentence)
-        assert shown_text(pilot) == TEXT
+        assert shown_text(pilot) == WORDS
 
 
 async def test_a_newer_text_makes_the_run_before_stale(view, layers):
@@ -259,7 +255,7 @@ async def test_the_first_run_can_be_cancelled_too(view, layers):
         assert explorer_of(app).scene is None
         assert status(pilot) == "cancelled · ^r computes it"
         await press(pilot, "ctrl+r")
-        assert shown_text(pilot) == TEXT
+        assert shown_text(pilot) == WORDS
 
 
 async def test_quitting_does_not_wait_for_the_layers_to_come(view, layers):

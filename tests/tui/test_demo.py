@@ -1,26 +1,19 @@
 """The demo: what the host allowed can be reached, and nothing else."""
 
-import json
 import os
 import string
 import sys
-import time
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from textual.app import App
 from textual.command import CommandPalette
 
-from core.errors import AttnError, ModelError, TokenizerError
+from core.errors import AttnError, TokenizerError
 from core.language import set_language
-from core.lessons import bundled_lessons, open_lesson
-from core.tokenization import MAX_TOKENS, PATTERNS, set_most_tokens
-from core.trained import describe
-from core.types import Request
-from tests.core.small_checkpoints import speaking
+from core.lessons import open_lesson
+from core.tokenization import set_most_tokens
 from tests.core.small_tokenizers import word_level_tokenizer
+from tests.tui.demo import commands, everything, open_demo
 from tests.tui.helpers import (
     explorer_of,
     make_view,
@@ -33,11 +26,9 @@ from tests.tui.helpers import (
 )
 from tui import keys
 from tui.palette import ExplorerCommands
-from tui.scene import View
-from tui.serve.allowed import APP_ACTIONS, SCREEN_ACTIONS, Allowed, Limits, action_name
+from tui.serve.allowed import APP_ACTIONS, SCREEN_ACTIONS, Allowed, action_name
 from tui.serve.demo import DemoApp
 from tui.serve.options import MOST_TOKENS
-from tui.serve.palette import DemoCommands
 
 # Every action is weighed: it stands here or among those of a demo.
 NOT_IN_A_DEMO = {"copy", "copy_command", "copy_derivation"} | {"mask_token"}  # a real model's
@@ -76,33 +67,6 @@ def acts(monkeypatch):
     _audit = []
     yield _audit
     _audit = None
-
-
-@pytest.fixture(autouse=True)
-def usual_cap():
-    yield
-    set_most_tokens(MAX_TOKENS)
-
-
-def everything(**options):
-    return Allowed(
-        tuple(bundled_lessons()), tuple(PATTERNS), **{"most_tokens": MOST_TOKENS, **options}
-    )
-
-
-@asynccontextmanager
-async def open_demo(view=None, size=(120, 36), allowed=None, **options):
-    """As `open_app`, with what the driver is told to write to the terminal in `pilot.sent`."""
-    app = DemoApp(view or make_view(), allowed=allowed or everything(), **options)
-    async with app.run_test(size=size, notifications=True) as pilot:
-        pilot.sent = []
-        app._driver.write = pilot.sent.append
-        await settle(pilot)
-        yield pilot
-
-
-def commands(pilot, provider=DemoCommands):
-    return list(provider(pilot.app.screen, match_style=None)._commands())
 
 
 def test_every_action_is_weighed():
@@ -252,20 +216,6 @@ async def test_quit_asks_from_the_sentence_and_from_the_palette():
         assert not pilot.app.is_running
 
 
-@pytest.mark.parametrize("years", [20, -20])
-async def test_a_clock_that_jumps_ends_nothing(monkeypatch, years):
-    """Idle and total time are counted by a clock that nobody sets."""
-    now = time.time()
-    async with open_demo(allowed=everything(idle=600.0, total=600.0)) as pilot:
-        await press(pilot, "e", *" on")
-        monkeypatch.setattr(time, "time", lambda: now + years * 365 * 86400)
-        pilot.app._watch_limits()
-        await press(pilot, *"ly")
-        assert shown_text(pilot).endswith(" only")
-        assert not pilot.app._notifications
-        assert pilot.app.is_running
-
-
 async def test_help_and_footer_name_no_key_that_does_nothing():
     async with open_demo(size=(200, 60)) as pilot:
         assert "copy" not in screen_text(pilot.app)
@@ -292,85 +242,6 @@ async def test_messages_show_no_path_of_the_host(tmp_path):
             assert screen.state.error is not None
 
 
-@pytest.fixture
-def two_models(tmp_path):
-    """A demo that begins with the seeded model and may show two others."""
-    names = ("bert-legacy", "opt-after")
-    models = tuple(describe(speaking(name, tmp_path)) for name in names)
-    return everything(models=models)
-
-
-async def choose(pilot, name):
-    (command,) = [each for each in commands(pilot) if each.name == name]
-    command.run()
-    await settle(pilot)
-
-
-async def test_the_palette_switches_among_the_models_that_are_allowed(two_models):
-    async with open_demo(make_view("t5 t17 t3"), allowed=two_models) as pilot:
-        await press(pilot, "down", "m")
-        await choose(pilot, "Model: bert-legacy")
-        assert says(pilot, "bert-legacy · BERT · 2 layers × 3 heads")
-        assert shown_text(pilot) == "t5 t17 t3"
-        assert explorer_of(pilot.app).state.trace.request.model is two_models.models[0]
-        assert {each.name for each in commands(pilot) if each.name.startswith("Model: ")} == {
-            "Model: opt-after",
-            "Model: seeded",
-        }
-        await press(pilot, "s")
-        assert says(pilot, "trained weights stay as they are")
-        assert "s scale" not in screen_text(pilot.app)
-        await choose(pilot, "Model: opt-after")
-        assert says(pilot, "opt-after · OPT")
-        await choose(pilot, "Model: seeded")
-        assert says(pilot, "seed 0 · 1 layer × 4 heads")
-        assert says(pilot, "mask none")
-        assert shown_text(pilot) == "t5 t17 t3"
-
-
-async def test_a_model_takes_the_place_of_a_lesson(two_models):
-    async with open_demo(allowed=two_models) as pilot:
-        await choose(pilot, "Lesson: " + open_lesson("by-hand").title.en)
-        assert says(pilot, "given matrices")
-        await choose(pilot, "Model: bert-legacy")
-        assert says(pilot, "bert-legacy")
-        assert not says(pilot, "step 1 of")
-        await press(pilot, "e")
-        assert says(pilot, "esc done")
-
-
-async def test_another_text_stays_beside_another_model(two_models):
-    async with open_demo(make_view("t5 t17", compare="t5 t3"), allowed=two_models) as pilot:
-        await choose(pilot, "Model: bert-legacy")
-        state = explorer_of(pilot.app).state
-        assert state.compared.other.request.text == "t5 t3"
-        assert state.compared.other.request.model is two_models.models[0]
-
-
-async def test_no_model_but_those_that_are_allowed():
-    async with open_demo() as pilot:
-        assert not [each for each in commands(pilot) if each.name.startswith("Model: ")]
-
-
-@pytest.mark.parametrize(("key", "runs"), [("x", "tui.state"), ("o", "core.compare")])
-async def test_what_a_model_refuses_names_no_path(two_models, key, runs, monkeypatch):
-    """Neither in a notice, where all stays as it was, nor in the pane of the other text."""
-    model = two_models.models[0]
-    asked = []
-
-    def refuse(*_):
-        asked.append(key)
-        raise ModelError(f"{model.path}/x is damaged", f"see {model.path}")
-
-    view = View(Request("t5 t17", model=model))
-    async with open_demo(view, size=(200, 40), allowed=two_models) as pilot:
-        monkeypatch.setattr(f"{runs}.trace", refuse)
-        await press(pilot, key)
-        assert asked
-        assert os.path.dirname(model.path) not in screen_text(pilot.app)
-        assert says(pilot, "bert-legacy/x is damaged")
-
-
 async def test_a_fault_ends_it_without_a_traceback(capsys):
     app = DemoApp(make_view(), allowed=everything())
 
@@ -390,93 +261,6 @@ async def test_a_fault_ends_it_without_a_traceback(capsys):
     said = "".join(capsys.readouterr())
     assert "because of a fault" in said
     assert os.sep not in said.replace("attn-tui", "")
-
-
-def test_limits():
-    limits = Limits(idle=100, total=0, started=0, touched=0)
-    assert (limits.left(40), limits.idles()) == (60, True)
-    limits.touched = 50
-    assert limits.left(60) == 90
-    limits = replace(limits, total=120)
-    assert (limits.left(60), limits.idles()) == (60, False)
-    assert Limits(0, 0, 0, 0).left(5) is None
-
-
-class Clock:
-    """A clock that goes when a test says so."""
-
-    def __init__(self, monkeypatch):
-        self.now = 1000.0
-        clock = SimpleNamespace(monotonic=lambda: self.now)
-        monkeypatch.setattr("tui.serve.demo.time", clock)
-
-
-async def test_an_idle_session_is_warned_and_ends(monkeypatch):
-    clock = Clock(monkeypatch)
-    async with open_demo(allowed=everything(idle=600)) as pilot:
-        clock.now += 545
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert says(pilot, "ends in 55 seconds")
-        assert says(pilot, "Press any key")
-        await press(pilot, "down")
-        assert not says(pilot, "ends in")
-        clock.now += 599
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert says(pilot, "ends in 1 seconds")
-        clock.now += 2
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert not pilot.app.is_running
-
-
-async def test_the_whole_time_ends_whatever_is_pressed(monkeypatch):
-    clock = Clock(monkeypatch)
-    async with open_demo(allowed=everything(idle=600, total=900)) as pilot:
-        for _ in range(2):
-            clock.now += 420
-            await press(pilot, "down")
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert says(pilot, "ends in 60 seconds")
-        assert not says(pilot, "Press any key")
-        await press(pilot, "down")
-        assert says(pilot, "ends in 60 seconds")
-        clock.now += 61
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert not pilot.app.is_running
-
-
-async def _until(pilot, holds):
-    for _ in range(1000):  # what comes through a pipe settles nothing
-        if holds():
-            return
-        await settle(pilot)
-    raise AssertionError(holds)
-
-
-async def test_who_watches_a_presenter_is_not_idle(monkeypatch):
-    clock = Clock(monkeypatch)
-    for_viewer, presenter = os.pipe()
-    allowed = everything(idle=600)
-    async with open_demo(allowed=allowed, size=(80, 24), follow=for_viewer) as pilot:
-        for heads in ("1", "2", "8"):
-            clock.now += 599
-            os.write(presenter, json.dumps(["--heads", heads]).encode() + b"\n")
-            await _until(pilot, lambda shown=f"× {heads} head": says(pilot, shown))
-            pilot.app._watch_limits()
-            assert pilot.app.is_running
-        await press(pilot, "f")  # alone now, and away
-        clock.now += 599
-        os.write(presenter, json.dumps(["--heads", "4"]).encode() + b"\n")
-        await _until(pilot, lambda: explorer_of(pilot.app)._heard == ["--heads", "4"])
-        clock.now += 2
-        pilot.app._watch_limits()
-        await settle(pilot)
-        assert not pilot.app.is_running
-    os.close(presenter)
 
 
 @pytest.fixture

@@ -1,20 +1,16 @@
-"""The grid of heads: what stands where, what it says, keys, mouse and threads."""
+"""The grid of heads on screen: keys, mouse and threads."""
 
-import itertools
 import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.cells import cell_len
 
-from core.head_statistics import HeadFacts, layer_facts, meant
-from core.names import BADGES, STATISTICS
+from core.head_statistics import layer_facts, meant
+from core.names import STATISTICS
 from core.pooling import pooled
 from core.reading import Reading, read_layer
-from core.trained import describe
 from core.types import Mask, Request
-from tests.core.small_checkpoints import speaking
 from tests.tui.helpers import (
     click_on,
     explorer_of,
@@ -22,6 +18,7 @@ from tests.tui.helpers import (
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     settle,
@@ -29,13 +26,11 @@ from tests.tui.helpers import (
 )
 from tui.choices import CELLS, ORDERS, SHOWN
 from tui.command import command_line
-from tui.grid import SHORT, layout, moved, ordered
-from tui.scene import View, cursor
+from tui.grid import SHORT
+from tui.scene import cursor
 from tui.survey import Survey, Wanted
-from tui.theme import DARK, make_palette
-from tui.widgets.grid import filled, matrix_lines, number, pixel_rows, value_texts
+from tui.widgets.grid import number
 
-COLOURS, FEW = (make_palette(DARK, system) for system in ("truecolor", None))
 TEXT = "the black cat saw the dog and the black cat ran"
 MODEL = {"layers": 12, "heads": 12, "d_model": 24}
 
@@ -57,156 +52,6 @@ def facts_of(pilot):
         for layer in range(len(scene.attention.layers))
         for each in layer_facts(scene.trace, scene.attention, layer, about)
     }
-
-
-# The layout.
-
-
-@pytest.mark.parametrize("matrices", [False, True])
-@pytest.mark.parametrize("by_layer", [False, True])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (12, 12), (30, 9), (32, 32), (100, 2)])
-@pytest.mark.parametrize(("width", "height"), [(58, 5), (78, 12), (118, 25), (198, 49)])
-def test_whole_heads_fill_the_pane_and_no_more(width, height, shape, by_layer, matrices):
-    shown = layout(shape, by_layer, matrices, width, height)
-    assert shown.label + shown.wide * shown.cell <= width
-    assert shown.high * shown.lines <= height or shown.high == 1
-    assert shown.wide <= shown.columns
-    assert shown.high <= shown.rows
-    assert (shown.rows - 1) * shown.columns < shape[0] * shape[1] <= shown.rows * shown.columns
-    if by_layer:
-        assert (shown.rows, shown.columns) == shape
-    else:
-        assert shown.wide == shown.columns
-    if shown.high < shown.rows:
-        assert (shown.high + 1) * shown.lines > height
-    if shown.wide < shown.columns:
-        assert shown.label + (shown.wide + 1) * shown.cell > width
-
-
-@pytest.mark.parametrize("matrices", [False, True])
-def test_12_by_12_is_seen_whole_at_120_by_36(matrices):
-    shown = layout((12, 12), True, matrices, 118, 36 - 8 - 3)
-    assert (shown.high, shown.wide) == (12, 12)
-    assert shown.lines == 2
-
-
-def test_the_next_head_stops_at_the_ends():
-    places = list(itertools.product(range(2), range(3)))
-    assert moved(places, (0, 1), 1) == (0, 2)
-    assert moved(places, (0, 1), 9) == (1, 2)
-    assert moved(places, (0, 1), -9) == (0, 0)
-
-
-# What a head says.
-
-
-def facts(badge="previous", number=0.813, **values):
-    return HeadFacts(0, 0, {**dict.fromkeys(STATISTICS), **values}, badge, number)
-
-
-def test_a_number_and_a_word_and_what_is_left_out_where_it_is_narrow():
-    found = facts(entropy=1.5)
-    assert value_texts(found, "badge", "", 8, 2) == [".81", "previous"]
-    assert value_texts(found, "badge", "", 7, 2) == [".81", "prev"]
-    assert value_texts(found, "entropy", "", 8, 2) == ["1.50", "previous"]
-    assert value_texts(found, "first", "", 8, 2) == ["–", "previous"]
-    assert value_texts(found, "badge", "", 10, 1) == [".81 prev"]
-    assert value_texts(found, "badge", "", 5, 1) == ["prev"]
-    assert value_texts(found, "entropy", "", 5, 1) == ["1.50"]
-    assert value_texts(found, "badge", "3·4", 12, 2) == ["3·4 .81", "previous"]
-    assert value_texts(facts(None, None), "badge", "", 8, 2) == ["–", "–"]
-
-
-def test_an_undefined_number_is_never_0():
-    assert number(None, "induction") == "–"
-    assert number(0.0, "induction") == ".00"
-    assert number(0.001, "induction") == "<.01"
-    assert number(1.0, "induction") == "1.0"
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_badge_fits_the_narrowest_cell(language):
-    from core.language import _, set_language
-
-    set_language(language)
-    try:
-        for name in BADGES:
-            assert cell_len(_(SHORT.get(name, name))) <= 5
-    finally:
-        set_language("en")
-
-
-def test_words_fill_lines_whole():
-    assert filled(["one 1", "two 2", "three 3"], 14, 2) == ["one 1  two 2", "three 3"]
-    assert filled(["one 1", "two 2", "three 3"], 7, 2) == ["one 1", "two 2 …"]
-    assert filled(["much too long"], 6, 2) == ["much …"]
-
-
-# Small matrices.
-
-
-def matrix_of(pattern, mask=None, bins=(8, 8)):
-    mask = np.ones(pattern.shape, bool) if mask is None else mask
-    return pooled(pattern[None], 0, mask, *bins, "max")
-
-
-def test_pixels_are_the_bins():
-    found = matrix_of(np.eye(4))
-    rows = pixel_rows(found, 8, 4)
-    assert rows == [[9 if x // 2 == y else 0 for x in range(8)] for y in range(4)]
-
-
-def test_two_pixels_a_cell_with_a_gap_below():
-    lines = matrix_lines(matrix_of(np.eye(3), bins=(3, 3)), COLOURS, 3, 2)
-    full, empty = COLOURS.ramp[-1].bgcolor, COLOURS.ramp[0].bgcolor
-    cells = [[(style.color, style.bgcolor) for text, style in line for _ in text] for line in lines]
-    assert cells == [
-        [(full, empty), (empty, full), (empty, empty)],
-        [(empty, empty), (empty, empty), (full, empty)],
-    ]
-    assert {text for line in lines for text, _ in line} == {"▀", "▀▀"}
-
-
-def test_without_colours_a_glyph_a_cell_and_a_dot_where_it_is_masked():
-    found = matrix_of(np.diag([1, 0.5, 0.25]), np.tri(3, dtype=bool), (3, 3))
-    lines = matrix_lines(found, FEW, 3, 3)
-    assert ["".join(text for text, _ in line) for line in lines] == ["█··", " ▄·", "  ▂"]
-
-
-def test_scores_below_0_have_their_own_colour():
-    found = matrix_of(np.array([[1.0, -0.9]]))
-    (line,) = matrix_lines(found, COLOURS, 2, 1)
-    assert [style.color for _, style in line] == [
-        COLOURS.ramp[-1].bgcolor,
-        COLOURS.negative.color,
-    ]
-
-
-# Order.
-
-
-def test_heads_by_a_statistic_and_by_badge():
-    view = start(model={"layers": 2, "heads": 3, "d_model": 6})
-    from core.runner import run
-
-    survey = Survey(run(view.request), "encoder")
-    shape = (2, 3)
-    in_layers = list(itertools.product(range(2), range(3)))
-    assert ordered(None, shape, "first") == ordered(survey, shape, "first") == in_layers
-    survey.facts[1] = [
-        facts("first", 0.6, first=0.6),
-        facts("induction", 0.5, first=0.9),
-        facts(None, None),
-    ]
-    # Layer 0 is not known yet.
-    assert ordered(survey, shape, "first")[:2] == [(1, 1), (1, 0)]
-    assert ordered(survey, shape, "badge")[:2] == [(1, 1), (1, 0)]
-    survey.facts[0] = [facts("first", 0.8, first=0.8)] * 3
-    assert ordered(survey, shape, "first") == [(1, 1), (0, 0), (0, 1), (0, 2), (1, 0), (1, 2)]
-    assert ordered(survey, shape, "badge") == [(1, 1), (0, 0), (0, 1), (0, 2), (1, 0), (1, 2)]
-
-
-# On screen.
 
 
 @pytest.mark.parametrize("keys", ["f", "fW", "W", "fL"])
@@ -448,8 +293,7 @@ async def test_scores_that_nothing_normalises_say_why_there_is_nothing():
 
 
 async def test_a_real_model_is_looked_at_in_a_thread(tmp_path, monkeypatch):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid")
+    view = real_view("bert-legacy", tmp_path, pane="grid")
     threads, go_on, look = [], threading.Event(), Survey.look
 
     def waits(self, layer, wanted):
@@ -483,8 +327,7 @@ def test_what_is_read_goes_to_a_thread_sooner():
 
 
 async def test_what_fails_in_the_thread_is_said_once(tmp_path, monkeypatch):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid")
+    view = real_view("bert-legacy", tmp_path, pane="grid")
     tried = []
 
     def fails(self, layer, wanted):
@@ -554,8 +397,7 @@ def test_layer_and_head_are_the_cursor():
 
 
 async def test_enter_in_the_grid_of_a_real_model_opens_and_says_nothing(tmp_path):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), pane="grid", layer=1, head=2)
+    view = real_view("bert-legacy", tmp_path, pane="grid", layer=1, head=2)
     async with open_app(view) as pilot:
         await press(pilot, "v", "O", "z", "z", "O")
         await press(pilot, "enter")

@@ -16,6 +16,7 @@ from tests.tui.helpers import (
     open_app,
     paste,
     press,
+    press_in_one_read,
     says,
     screen_lines,
     sentence_of,
@@ -26,7 +27,7 @@ from tui.app import AttnApp
 from tui.command import command_line
 from tui.learning import RATES
 from tui.lessons import view_at
-from tui.screens.wish import WishScreen
+from tui.screens.wish import WishPrompt
 from tui.widgets.learning import WISHED, LearningPane
 
 PANE = "#pane-learning"
@@ -141,6 +142,13 @@ async def test_a_wish_is_typed():
         assert learning_of(pilot) is None
 
 
+async def test_keys_that_come_in_one_read_keep_their_order():
+    async with open_app(start()) as pilot:
+        await press(pilot, "enter")
+        await press_in_one_read(pilot, *"3=.4", "backspace", *"5,2=.3", "enter")
+        assert learning_of(pilot).wishes == (Wish(5, ((2, 0.3), (3, 0.5))),)
+
+
 @pytest.mark.parametrize(
     ("typed", "fault"),
     [
@@ -153,7 +161,7 @@ async def test_a_wish_is_typed():
 async def test_what_cannot_be_wished_is_said_and_stays(typed, fault):
     async with open_app(milk()) as pilot:
         await press(pilot, "enter", "ctrl+a", "ctrl+k", *typed, "enter")
-        assert isinstance(pilot.app.screen, WishScreen)
+        assert isinstance(pilot.app.screen, WishPrompt)
         assert says(pilot, fault)
         await press(pilot, "escape")
         assert learning_of(pilot) == Learning((MILK,))

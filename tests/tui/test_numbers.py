@@ -1,7 +1,6 @@
 """The numbers pane: a cursor over scores, X and matrices, and typing over them."""
 
 import pytest
-from textual import events
 
 from core.names import EDITABLE
 from core.types import Edit, Mask
@@ -12,6 +11,7 @@ from tests.tui.helpers import (
     make_view,
     open_app,
     press,
+    press_in_one_read,
     says,
     screen_lines,
     settle,
@@ -106,12 +106,7 @@ async def test_what_is_no_number_says_so_in_place_and_stays(typed, words):
 async def test_keys_that_come_in_one_read_keep_their_order():
     async with open_app(start(), COMPACT) as pilot:
         await press(pilot, "enter")
-        typed = {"1": "1", "2": "2", "backspace": "\x7f", "3": "3", "enter": "\r"}
-        for key, text in typed.items():
-            event = events.Key(key, text)
-            event.set_sender(pilot.app)
-            pilot.app.post_message(event)
-        await settle(pilot)
+        await press_in_one_read(pilot, "1", "2", "backspace", "3", "enter")
         assert [edit.value for edit in edits_of(pilot)] == [13.0]
 
 

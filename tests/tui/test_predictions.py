@@ -13,10 +13,12 @@ from core.trained import describe
 from core.types import Request, Switches
 from tests.core.small_checkpoints import edit_tensors, expected_of, f32, speaking
 from tests.tui.helpers import (
+    WORDS,
     explorer_of,
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     sentence_of,
@@ -29,12 +31,9 @@ from tui.labels import clip_start
 from tui.predicted import texts_around
 from tui.scene import View, panes
 
-TEXT = "t5 t17 t3 t29"
 
-
-def view(name, tmp_path, mask=None, text=TEXT, **fields):
-    model = describe(speaking(name, tmp_path, mask))
-    return View(Request(text, model=model), **{"pane": "predictions", **fields})
+def view(name, tmp_path, mask=None, text=WORDS, **fields):
+    return real_view(name, tmp_path, text, mask=mask, **{"pane": "predictions", **fields})
 
 
 def hidden(a_view, *masked):
@@ -137,7 +136,7 @@ async def test_mask_and_undo(tmp_path):
         assert says(pilot, "in “t5 [MASK] t3 t29”")
         assert says(pilot, "“t17” is hidden: 0.")
         assert says(pilot, "1 token masked")
-        assert sentence_of(pilot).true_text == TEXT
+        assert sentence_of(pilot).true_text == WORDS
         assert explorer_of(pilot.app).scene.trace.tokens[1].id == 9
         await press(pilot, "down", "M")
         assert says(pilot, "in “t5 [MASK] [MASK] t29”")
@@ -217,7 +216,7 @@ async def test_no_predictions_and_why(tmp_path):
 async def test_head_that_fails_says_so_in_the_pane(tmp_path):
     path = speaking("gpt2-untied", tmp_path)
     edit_tensors(tmp_path / "gpt2-untied", lm_head__weight=f32(np.full((37, 20), np.nan)))
-    start = View(Request(TEXT, model=describe(path)), pane="predictions")
+    start = View(Request(WORDS, model=describe(path)), pane="predictions")
     async with open_app(start, (80, 24)) as pilot:
         assert says(pilot, "The numbers of the language head of gpt2-untied are not finite")
         await press(pilot, "2", "down")
@@ -248,17 +247,17 @@ def test_command_opens_the_same_view(tmp_path):
     start = hidden(view("bert-legacy", tmp_path, mask=9, query=1), 1, 3)
     path = start.request.model.path
     assert command_line(start) == (
-        f"attn-tui --model {path} --mask-token 1,3 --query 1 --pane predictions '{TEXT}'"
+        f"attn-tui --model {path} --mask-token 1,3 --query 1 --pane predictions '{WORDS}'"
     )
     import shlex
 
+    from tui.asked import build_view
     from tui.cli import parse
-    from tui.options import build_view
 
     words = shlex.split(command_line(start))[1:]
     with parse(words) as ctx:
         options = {name: value for name, value in ctx.params.items() if name != "words"}
-        assert build_view(TEXT, options) == start
+        assert build_view(WORDS, options) == start
 
 
 def test_text_around_a_place_is_what_the_model_reads(tmp_path):

@@ -8,17 +8,17 @@ import pytest
 
 from core.reading import Reading, cut_columns
 from core.runner import run
-from core.trained import describe
 from core.types import Mask, ModelSpec, Request
-from tests.core.small_checkpoints import speaking
 from tests.core.small_tokenizers import bert_tokenizer
 from tests.tui.helpers import (
+    WORDS,
     click_on,
     explorer_of,
     find,
     make_view,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     screen_text,
@@ -27,8 +27,8 @@ from tests.tui.helpers import (
     view_of,
 )
 from tui import cli
+from tui.asked import build_view
 from tui.command import command_line
-from tui.options import build_view
 from tui.scene import View
 from tui.state import Explorer
 from tui.theme import DARK, make_palette
@@ -385,14 +385,11 @@ def test_a_plain_explorer_imports_nothing_of_it():
 
 
 async def test_a_real_model(tmp_path):
-    model = describe(speaking("bert-legacy", tmp_path))
-    view = View(Request("t5 t17 t3 t29", model=model), query=1)
+    view = real_view("bert-legacy", tmp_path, query=1)
     trace = run(view.request)
-    special = [i for i, token in enumerate(trace.tokens) if token.special]
+    assert [token.text for token in trace.tokens] == WORDS.split()
     async with open_app(view) as pilot:
-        await press(pilot, "f" if special else "F")
-        columns = special or [0]
-        rows = cut_columns(trace.layers[0].pattern[0], columns)
+        await press(pilot, "F")
+        weights = cut_columns(trace.layers[0].pattern[0], [0]).weights
         x, y = find(pilot, "t3", "#pane-weights")
-        key = next(i for i, token in enumerate(trace.tokens) if token.text == "t3")
-        assert f"{rows.weights[1, key]:.3f}" in screen_lines(pilot.app)[y][x:]
+        assert f"{weights[1, 2]:.3f}" in screen_lines(pilot.app)[y][x:]

@@ -8,10 +8,9 @@ from core.language import set_language
 from core.learning_types import Learning, Wish
 from core.lessons import bundled_paths, open_lesson
 from core.names import ATTENTIONS
-from core.trained import describe
 from core.types import Edit, Mask, Request, Switches
-from tests.core.small_checkpoints import expected_of, speaking
-from tests.tui.helpers import SENTENCE, make_view
+from tests.core.small_checkpoints import expected_of
+from tests.tui.helpers import SENTENCE, make_view, real_view
 from tui.lessons import view_at
 from tui.scene import View
 from tui.theme import LIGHT
@@ -20,6 +19,7 @@ COMPACT, USUAL, LARGE = (80, 24), (120, 36), (200, 60)
 LONG = " ".join(f"word{i % 37}" for i in range(300))
 CHINESE = "我想吃酸菜鱼"
 EMOJI = "👩‍👩‍👧 🇨🇳 👍🏽 ❤️ make one picture each"
+FIVE = "t5 t17 t3 t29 t11"  # words of a reference checkpoint
 
 
 @pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors"])
@@ -344,45 +344,41 @@ def test_compare_in_a_chinese_lesson(looks, size):
 
 @pytest.mark.parametrize("size", [COMPACT, USUAL])
 def test_real_model(looks, size, tmp_path):
-    view = View(Request("t5 t17 t3 t29 t11", model=describe(speaking("bert-legacy", tmp_path))))
-    assert looks(replace(view, query=3, head=1, key=1, layer=1), size)
+    view = real_view("bert-legacy", tmp_path, FIVE, query=3, head=1, key=1, layer=1)
+    assert looks(view, size)
 
 
 def test_matrix_of_a_window_at_80x24(looks, tmp_path):
     _expected, text = expected_of("gemma3-kinds")
-    view = View(Request(text, model=describe(speaking("gemma3-kinds", tmp_path))))
-    assert looks(replace(view, query=8, head=1, key=6, pane="matrix"), COMPACT)
+    view = real_view("gemma3-kinds", tmp_path, text, query=8, head=1, key=6, pane="matrix")
+    assert looks(view, COMPACT)
 
 
 def test_key_that_a_real_model_has_no_use_for(looks, tmp_path):
-    view = View(Request("t5 t17 t3", model=describe(speaking("bert-legacy", tmp_path))))
-    assert looks(view, COMPACT, ["t"])
+    assert looks(real_view("bert-legacy", tmp_path, "t5 t17 t3"), COMPACT, ["t"])
 
 
 @pytest.mark.parametrize("size", [(60, 18), COMPACT, USUAL])
 def test_predictions(looks, size, tmp_path):
-    view = View(Request("t5 t17 t3 t29 t11", model=describe(speaking("gpt2-head", tmp_path))))
-    assert looks(replace(view, query=2, pane="predictions"), size)
+    view = real_view("gpt2-head", tmp_path, FIVE, query=2, pane="predictions")
+    assert looks(view, size)
 
 
 def test_prediction_under_a_mask(looks, tmp_path):
-    model = describe(speaking("bert-legacy", tmp_path, mask=9))
-    switches = Switches(masked=frozenset({1, 3}))
-    request = Request("t5 t17 t3 t29 t11", model=model, switches=switches)
-    assert looks(View(request, query=3, pane="predictions"), USUAL)
+    asked = {"mask": 9, "switches": Switches(masked=frozenset({1, 3}))}
+    view = real_view("bert-legacy", tmp_path, FIVE, **asked, query=3, pane="predictions")
+    assert looks(view, USUAL)
 
 
 @pytest.mark.parametrize(("size", "stage"), [(COMPACT, "scale"), (USUAL, "output")])
 def test_derivation_of_a_real_model(looks, size, stage, tmp_path):
-    view = View(Request("t5 t17 t3 t29", model=describe(speaking("gemma2-window", tmp_path))))
     place = {"query": 2, "key": 1, "head": 3, "layer": 1}
-    assert looks(replace(view, pane="derivation", stage=stage, **place), size)
+    view = real_view("gemma2-window", tmp_path, pane="derivation", stage=stage, **place)
+    assert looks(view, size)
 
 
 def real_translation(tmp_path, target="t9 t30 t4"):
-    return View(
-        Request("t5 t17 t3 t29 t11", model=describe(speaking("bart-head", tmp_path)), target=target)
-    )
+    return real_view("bart-head", tmp_path, FIVE, target=target)
 
 
 def test_real_encoder_without_a_target(looks, tmp_path):

@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from core.language import set_language
-from core.trained import describe
-from core.types import Mask, Request
-from tests.core.small_checkpoints import expected_of, speaking
-from tests.tui.helpers import make_view
-from tui.scene import View
+from core.types import Mask
+from tests.core.small_checkpoints import expected_of
+from tests.tui.helpers import make_view, real_view
 from tui.theme import LIGHT
 
 SMALLEST, COMPACT, USUAL, LARGE = (60, 18), (80, 24), (120, 36), (200, 60)
@@ -72,8 +70,8 @@ def test_scores_that_nothing_normalises(looks):
 
 def test_a_real_model(looks, tmp_path):
     _expected, text = expected_of("gemma3-kinds")
-    view = View(Request(text, model=describe(speaking("gemma3-kinds", tmp_path))))
-    assert looks(replace(view, pane="grid", layer=1), COMPACT)
+    view = real_view("gemma3-kinds", tmp_path, text, pane="grid", layer=1)
+    assert looks(view, COMPACT)
 
 
 def test_cross_attention(looks):

@@ -16,8 +16,9 @@ from tui.choices import MAX_PRECISION, PANES, VECTORS, ZOOMS
 from tui.following import follow
 from tui.places import check_view
 from tui.quick import is_quick
-from tui.scene import Scene, switches_in_words
+from tui.scene import Scene
 from tui.state import TEMPERATURES, Explorer
+from tui.wording import switches_in_words
 
 quiet = settings(derandomize=True, deadline=None, max_examples=150)
 words = st.lists(st.sampled_from(["a", "b", "c", "d", "我", "想"]), min_size=1, max_size=9)

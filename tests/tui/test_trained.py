@@ -10,13 +10,13 @@ import pytest
 
 from core import found_models
 from core.runner import run
-from core.trained import describe
-from core.types import Request
-from tests.core.small_checkpoints import expected_of, speaking
+from tests.core.small_checkpoints import expected_of
 from tests.tui.helpers import (
+    WORDS,
     explorer_of,
     open_app,
     press,
+    real_view,
     says,
     screen_lines,
     sentence_of,
@@ -29,22 +29,20 @@ from tui.checking import check
 from tui.command import command_line
 from tui.model_option import named_model
 from tui.quick import is_quick
-from tui.scene import View, panes
+from tui.scene import panes
 from tui.serve.words import arguments
 
-TEXT = "t5 t17 t3 t29"
 PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "grid", "predictions")
 
 
 @pytest.fixture
 def view(tmp_path):
-    return View(Request(TEXT, model=describe(speaking("bert-legacy", tmp_path))), query=1)
+    return real_view("bert-legacy", tmp_path, query=1)
 
 
 async def test_weights_are_those_of_transformers(tmp_path):
     expected, text = expected_of("bert-legacy")
-    model = describe(speaking("bert-legacy", tmp_path))
-    async with open_app(View(Request(text, model=model))) as pilot:
+    async with open_app(real_view("bert-legacy", tmp_path, text)) as pilot:
         for index, layer in enumerate(explorer_of(pilot.app).scene.trace.layers):
             np.testing.assert_allclose(layer.pattern, expected["attentions"][index], atol=1e-4)
         value = expected["attentions"][0][0, 0, 0]
@@ -135,7 +133,7 @@ async def test_block_edit_and_undo(view):
 
 
 async def test_block_that_would_move_positions_is_refused_and_nothing_lost(tmp_path):
-    view = View(Request(TEXT, model=describe(speaking("opt-after", tmp_path))))
+    view = real_view("opt-after", tmp_path)
     async with open_app(view) as pilot:
         await press(pilot, "x")
         assert says(pilot, "would move the positions of the others")
@@ -172,8 +170,7 @@ async def test_first_frame_comes_before_the_weights(view, monkeypatch):
 
 async def test_windows_of_a_layer_are_drawn_masked(tmp_path):
     _expected, text = expected_of("gemma3-kinds")
-    model = describe(speaking("gemma3-kinds", tmp_path))
-    async with open_app(View(Request(text, model=model), query=12, layer=0)) as pilot:
+    async with open_app(real_view("gemma3-kinds", tmp_path, text, query=12)) as pilot:
         assert says(pilot, "mask causal+window:3")
         assert says(pilot, "“t6” → “t5” masked")
         await press(pilot, "right_square_bracket")
@@ -192,7 +189,7 @@ async def test_help_says_that_weights_are_trained(view):
 def test_command_names_the_model_by_its_whole_path(view):
     path = view.request.model.path
     assert path.startswith("/")
-    assert command_line(view) == f"attn-tui --model {path} --query 1 '{TEXT}'"
+    assert command_line(view) == f"attn-tui --model {path} --query 1 '{WORDS}'"
 
 
 @pytest.mark.parametrize("name", ["some/bert", "some/bert@main", "a package"])

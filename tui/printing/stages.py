@@ -27,7 +27,8 @@ from tui.printing.printed import (
     share,
     sum_note,
 )
-from tui.scene import model_name, stages, switches_in_words
+from tui.scene import stages
+from tui.wording import model_name, switches_in_words
 
 DIMS = 8  # of v side by side
 RANGES = 8

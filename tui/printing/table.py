@@ -17,7 +17,7 @@ from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, LayerTrace, Tokens, Trace
 from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
-from tui.scene import (
+from tui.wording import (
     caveat,
     honest,
     learned_in_words,
@@ -99,36 +99,41 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
         from tui.printing.reading import fact
 
         yield fact(part.reading)
+    tables = _head_tables if part.query is None else _query_table
     for attention, layer in part.layers(trace):
-        keys, queries = (token_names(side.tokens) for side in (attention.keys, attention.queries))
-        if part.query is not None:
-            query = queries.columns[part.query]
-            yield from _query_table(trace, attention, keys, query, layer, part, precision, width)
-            continue
-        names = Names(keys.columns, queries.rows)
-        read = None
-        if part.reading is not None:
-            from core.reading import read_layer
-            from tui.printing.reading import matrix_lines
+        yield from tables(trace, attention, layer, part, precision, width)
 
-            read = read_layer(part.reading, attention, layer)
-        for head in part.heads(trace, attention.name):
-            yield ""
-            said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
-            if attention.name == "cross":
-                said = _("layer {layer} · head {head} · pattern (target ↓, source →)")
-            said = _which(trace, attention) + said.format(layer=layer, head=head)
-            yield said + _where_masks_differ(attention, layer)
-            if read is not None:
-                yield from matrix_lines(read, head, precision, width)
-                continue
-            rows = PatternRows(
-                attention.layers[layer].pattern[head],
-                attention.masks[layer],
-                names.columns,
-                precision,
-            )
-            yield from folded(names, rows, width)
+
+def _head_tables(
+    trace: Trace, attention: Attention, layer: int, part: Part, precision: int, width: int | None
+) -> Iterator[str]:
+    """The pattern of each head: queries down, keys across."""
+    names = Names(
+        token_names(attention.keys.tokens).columns, token_names(attention.queries.tokens).rows
+    )
+    read = None
+    if part.reading is not None:
+        from core.reading import read_layer
+        from tui.printing.reading import matrix_lines
+
+        read = read_layer(part.reading, attention, layer)
+    for head in part.heads(trace, attention.name):
+        yield ""
+        said = _("layer {layer} · head {head} · pattern (query ↓, key →)")
+        if attention.name == "cross":
+            said = _("layer {layer} · head {head} · pattern (target ↓, source →)")
+        said = _which(trace, attention) + said.format(layer=layer, head=head)
+        yield said + _where_masks_differ(attention, layer)
+        if read is not None:
+            yield from matrix_lines(read, head, precision, width)
+            continue
+        rows = PatternRows(
+            attention.layers[layer].pattern[head],
+            attention.masks[layer],
+            names.columns,
+            precision,
+        )
+        yield from folded(names, rows, width)
 
 
 def _which(trace: Trace, attention: Attention) -> str:
@@ -310,37 +315,32 @@ def _blocks(widths: Sequence[int], aside: int, width: int | None) -> Iterator[sl
 
 
 def _query_table(
-    trace: Trace,
-    attention: Attention,
-    names: Names,
-    asks: str,
-    layer: int,
-    part: Part,
-    precision: int,
-    width: int | None,
+    trace: Trace, attention: Attention, layer: int, part: Part, precision: int, width: int | None
 ) -> Iterator[str]:
     """What one query attends to: keys down, heads across, and what it gets."""
     query = part.query or 0
-    heads = part.heads(trace, attention.name)
-    allowed = attention.masks[layer][query]
-    pattern = attention.layers[layer].pattern
-
-    def cell(head: int, key: int) -> str:
-        return weight(float(pattern[head, query, key]), precision) if allowed[key] else MASKED
-
-    yield ""
-    masked = "" if allowed.any() else f" · {_(NOTHING)}"
-    said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
+    asks = token_names(attention.queries.tokens).columns[query]
+    read = None
     if part.reading is not None:
         from core.reading import read_layer
         from tui.printing.reading import query_lines, query_name
 
         read = read_layer(part.reading, attention, layer)
         asks = query_name(read, query)
-        yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
+    allowed = attention.masks[layer][query]
+    yield ""
+    said = _("layer {layer} · query {query} · pattern (key ↓, head →)")
+    masked = "" if allowed.any() else f" · {_(NOTHING)}"
+    yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
+    if read is not None:
         yield from query_lines(read, attention, layer, part, precision, width)
         return
-    yield _which(trace, attention) + said.format(layer=layer, query=asks) + masked
+    heads, pattern = part.heads(trace, attention.name), attention.layers[layer].pattern
+
+    def cell(head: int, key: int) -> str:
+        return weight(float(pattern[head, query, key]), precision) if allowed[key] else MASKED
+
+    names = token_names(attention.keys.tokens)
     columns = [_("head {n}").format(n=head) for head in heads]
     cells = [[cell(head, key) for head in heads] for key in range(len(names.rows))]
     yield from folded(Names(columns, names.rows), TextRows(columns, cells), width)

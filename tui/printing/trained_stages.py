@@ -24,7 +24,7 @@ from tui.printing.printed import (
     number,
     share,
 )
-from tui.scene import model_name, request_in_words
+from tui.wording import model_name, request_in_words
 
 
 def heading(page: Page) -> Iterator[Line]:

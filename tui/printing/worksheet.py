@@ -14,7 +14,7 @@ from core.types import Trace
 from tui.labels import MASKED
 from tui.printing.derivation import escaped
 from tui.printing.printed import number, share, sum_note
-from tui.scene import mask_in_words
+from tui.wording import mask_in_words
 
 BLANK = "____"
 MAX_TOKENS = 16

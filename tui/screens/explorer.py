@@ -33,7 +33,7 @@ from tui.keys import (
     works,
 )
 from tui.messages import Pressed, Selected
-from tui.scene import Scene, View, cursor, notices, panes
+from tui.scene import Scene, View, cursor, panes
 from tui.screens.compare import CompareScreen
 from tui.screens.grid import GridScreen
 from tui.screens.learning import LearningScreen
@@ -52,6 +52,7 @@ from tui.widgets.sentence import CaptionedLine, Sentence
 from tui.widgets.tokens import TokensPane
 from tui.widgets.vectors import VectorsPane
 from tui.widgets.weights import WeightsPane
+from tui.wording import notices
 
 # Where there is room, the panes of the middle are seen together and those beside it in turn.
 MIDDLE = ("weights", "matrix")

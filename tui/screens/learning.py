@@ -56,11 +56,11 @@ class LearningScreen(Part):
         self._wish(lambda scene: ways.whole_pattern(scene, back))
 
     def action_type_wish(self) -> None:
-        from tui.screens.wish import WishScreen  # not needed for the first frame
+        from tui.screens.wish import WishPrompt  # not needed for the first frame
 
         scene = self.state.scene
         if scene is not None:
-            asked = WishScreen(scene)
+            asked = WishPrompt(scene)
             self.app.push_screen(asked, self._typed)
 
     def _typed(self, text: str | None) -> None:

@@ -88,9 +88,7 @@ class LessonScreen(TargetScreen):
         self._to_select = places
         self.show_lesson()
         shown = self.state.trace.request if self.state.trace else None
-        if (
-            again and request == self.state.asked == shown
-        ):  # the step moves, and nothing is to be computed
+        if again and request == self.state.asked == shown:  # nothing is to be computed
             self.select_of_step()
             self.action_focus_pane()
             return

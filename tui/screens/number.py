@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.cells import cell_len
-from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from core.edits import read_value
-from core.errors import AttnError
 from core.language import _
 from tui.labels import clip
+from tui.screens.prompt import LineInput, Prompt
 
 _INPUT = 8  # cells to type in, at least
 _GAPS = 4
 
 
-class NumberInput(Input):
-    """An input that takes all keys in their order.
-
-    Textual inserts letters at once and deletes and submits by a binding, which comes after the
-    letters that arrive in the same read: from a slow line, ``12⌫3`` would become 12.
-    """
-
-    async def _on_key(self, event: events.Key) -> None:
-        if event.key not in ("backspace", "enter"):
-            return
-        event.stop()
-        event.prevent_default()
-        if event.key == "enter":
-            await self.action_submit()
-        else:
-            self.action_delete_left()
-
-
-class NumberPrompt(ModalScreen[float | None]):
+class NumberPrompt(Prompt[float]):
     """Gives the number that is typed, None when the person leaves it."""
 
-    BINDINGS: ClassVar = [Binding("escape", "dismiss", "leave", show=False)]
     DEFAULT_CSS = """
     NumberPrompt {
         align: left bottom;
@@ -77,20 +53,8 @@ class NumberPrompt(ModalScreen[float | None]):
             yield Static(id="fault")
             with Horizontal():
                 yield Static(Content(clip(self._question, room - cell_len(keys))), id="question")
-                yield NumberInput()
+                yield LineInput()
                 yield Static(Content(keys), id="keys")
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        try:
-            self.dismiss(read_value(event.value))
-        except AttnError as error:
-            sentence = str(error)
-            self.query_one("#fault", Static).update(Content(sentence[:1].upper() + sentence[1:]))
-            self.add_class("-fault")
-
-    @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.remove_class("-fault")
+    def read(self, text: str) -> float:
+        return read_value(text)

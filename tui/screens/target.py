@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core.language import _
 from core.types import CheckpointModel, Request
 from tui.choices import EXAMPLE_TARGET
+from tui.labels import capitalized
 from tui.screens.tracing import Part
 from tui.widgets.sentence import CaptionedLine, Sentence
 
@@ -124,4 +125,4 @@ class TargetScreen(Part):
 
     def warn(self, sentence: str) -> None:
         """Say why nothing was done, or not all of it."""
-        self.notify(sentence[:1].upper() + sentence[1:], severity="warning", markup=False)
+        self.notify(capitalized(sentence), severity="warning", markup=False)

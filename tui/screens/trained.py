@@ -84,8 +84,6 @@ class TrainedScreen(TargetScreen):
         if isinstance(self.focused, Sentence):  # its own keys come by here too
             return
         view = self.state.view
-        if isinstance(self.focused, Sentence):  # where backspace means what it says
-            return
         if view.pane == "grid" and any(event.key in key.keys.split(",") for key in GRID_KEYS):
             return  # the pane's own, which are found only after this
         for key in (key for group in GROUPS.values() for key in group):

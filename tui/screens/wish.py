@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
-from core.errors import AttnError
 from core.language import _
 from core.text import label
 from core.wishes import wished_rows
 from tui.labels import clip
 from tui.learning import with_words, words_of
 from tui.scene import Scene
+from tui.screens.prompt import LineInput, Prompt
 
 _MOST_KEYS = 12
 
 
-class WishScreen(ModalScreen[str | None]):
-    """Shown over the explorer until enter or esc; gives what was typed, None for nothing."""
+class WishPrompt(Prompt[str]):
+    """Gives the weights as they are typed, which can be wished for."""
 
-    BINDINGS: ClassVar = [Binding("escape", "dismiss", "close", show=False)]
     DEFAULT_CSS = """
-    WishScreen {
+    WishPrompt {
         align: center middle;
         & > Vertical {
             width: 64;
@@ -69,24 +63,16 @@ class WishScreen(ModalScreen[str | None]):
                 markup=False,
             )
             yield Static(Content(_keys(scene)), id="keys")
-            line = Input(words_of(scene), select_on_focus=False)
+            line = LineInput(words_of(scene), select_on_focus=False)
             line.cursor_blink = False
             yield line
             yield Static(id="fault")
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        try:
-            made = with_words(self._scene, event.value)
-            if made is not None:
-                wished_rows(made.wishes, self._scene.trace.mask)
-        except AttnError as error:
-            sentence = str(error)
-            fault = Content(sentence[:1].upper() + sentence[1:])
-            self.query_one("#fault", Static).update(fault)
-        else:
-            self.dismiss(event.value)
+    def read(self, text: str) -> str:
+        made = with_words(self._scene, text)
+        if made is not None:
+            wished_rows(made.wishes, self._scene.trace.mask)
+        return text
 
 
 def _keys(scene: Scene) -> str:

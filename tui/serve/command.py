@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.language import N_, _
+from tui.asked import build_view
 from tui.checking import check
-from tui.options import build_view, general, number, places, shared
+from tui.options import general, number, places, shared
 from tui.serve.options import allowances, allowed, take_allowances
 from tui.terminal.plain import table
 from tui.text_given import SERVE, one_text

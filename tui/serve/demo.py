@@ -9,7 +9,7 @@ from textual import events
 from textual.screen import Screen
 from textual.timer import Timer
 
-from core.language import _
+from core.language import _, counted
 from tui.app import AttnApp
 from tui.scene import View
 from tui.serve.allowed import APP_ACTIONS, WARNING, Allowed, Limits
@@ -142,7 +142,10 @@ class DemoApp(AttnApp):
         self._end = self.set_timer(left if left <= WARNING else left - WARNING, self._watch_limits)
 
     def _warn(self, left: float) -> None:
-        ends = _("This session ends in {n} seconds.").format(n=round(left))
+        count = round(left)
+        ends = counted(
+            "This session ends in {n} second.", "This session ends in {n} seconds.", count
+        ).format(n=count)
         more = _("Press any key to go on.") if self.limits.idles() else ""
         self.notify(f"{ends} {more}".strip(), severity="warning", timeout=left, markup=False)
 

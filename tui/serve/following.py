@@ -11,7 +11,7 @@ from textual.binding import Binding
 
 from core.errors import AttnError
 from core.language import _
-from tui.options import PLACES
+from tui.asked import PLACES
 from tui.screens.explorer import ExplorerScreen
 from tui.serve.allowed import action_name
 from tui.serve.live import Follower, Leader, shown

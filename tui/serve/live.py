@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.errors import AttnError
+from tui.asked import build_view
 from tui.lessons import Guide, changed, step_index, view_at
-from tui.options import build_view
 from tui.serve.words import arguments
 from tui.text_given import LESSON, one_text
 

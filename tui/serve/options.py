@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from core.language import N_, _
 from tui.model_option import named_model
 from tui.options import number
-from tui.usage import Decorated, option
+from tui.usage import Decorated, option, with_options
 from tui.values import decimal
 
 if TYPE_CHECKING:
@@ -74,18 +74,12 @@ NAMES = ("allow_lesson", "allow_tokenizer", "allow_model", "most_tokens", "idle"
 
 def allowances(command: Decorated) -> Decorated:
     """Add the options that say what a demo allows."""
-    return _with(_ALLOWANCES, command)
+    return with_options(_ALLOWANCES, command)
 
 
 def demo(command: Decorated) -> Decorated:
     """Add ``--demo`` and what goes with it."""
-    return _with((_DEMO, *_ALLOWANCES), command)
-
-
-def _with(options: Sequence[Callable[[Any], Any]], command: Decorated) -> Decorated:
-    for add in reversed(options):
-        command = add(command)
-    return command
+    return with_options((_DEMO, *_ALLOWANCES), command)
 
 
 def take_allowances(options: dict[str, Any]) -> dict[str, Any]:

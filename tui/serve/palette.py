@@ -13,9 +13,9 @@ from core.lessons import Lesson
 from core.text import visible
 from core.types import CheckpointModel, ModelSpec
 from tui.palette import Command, ExplorerCommands
-from tui.scene import RANDOM
 from tui.serve.allowed import PALETTE_FUNCTIONS
 from tui.serve.screen import DemoScreen
+from tui.wording import RANDOM
 
 
 class DemoCommands(ExplorerCommands):

@@ -27,10 +27,9 @@ HANG_UP_PATIENCE, STOP_PATIENCE = 1.0, 2.5
 
 def bounded(columns: int | str, lines: int | str) -> tuple[int, int]:
     """A size that a program can draw, whatever a client says."""
-    wished = max(0, int(columns)), max(0, int(lines))
-    return min(wished[0], MAX_SIZE[0]) or USUAL_SIZE[0], min(wished[1], MAX_SIZE[1]) or USUAL_SIZE[
-        1
-    ]
+    wished = zip((int(columns), int(lines)), MAX_SIZE, USUAL_SIZE, strict=True)
+    wide, high = (min(max(0, count), most) or usual for count, most, usual in wished)
+    return wide, high
 
 
 class Session:

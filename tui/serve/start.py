@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from core.tokenization import set_most_tokens
+from tui.asked import build_view
 from tui.checking import check
-from tui.options import build_view
 from tui.serve.options import allowed, take_allowances
 from tui.text_given import one_text
 

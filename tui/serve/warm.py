@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 # Through a pane, the sentence, the help and the palette.
 _KEYS = ("down", "right", "e", "a", "backspace", "escape", "question_mark", "escape", "ctrl+p")
 _PACKAGES = ("core", "tui.screens", "tui.widgets", "tui.terminal")
-_MODULES = ("tui.palette", "tui.serve.isolate", "tui.serve.live", "tui.serve.palette")
+_MODULES = (
+    "tui.commands.lesson",
+    "tui.palette",
+    "tui.serve.isolate",
+    "tui.serve.live",
+    "tui.serve.palette",
+)
 
 
 def prepared(words: Sequence[str]) -> Demo:

@@ -16,21 +16,19 @@ from tui.choices import PANES
 from tui.keys import Hint, pane_key
 from tui.labels import clip
 from tui.messages import Pressed, Selected
-from tui.scene import (
+from tui.scene import View, lacks_target, panes
+from tui.theme import Palette
+from tui.widgets.lines import Line, Lines, fit, line_cells
+from tui.wording import (
     RANDOM,
     TRAINED,
-    View,
     caveat,
     honest,
-    lacks_target,
     model_name,
-    panes,
     request_in_words,
     shape_words,
     steps_in_words,
 )
-from tui.theme import Palette
-from tui.widgets.lines import Line, Lines, fit, line_cells
 
 # What is to be said of weights, and how where there is less room.
 _SHORTER_CAVEATS = {

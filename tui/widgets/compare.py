@@ -13,7 +13,17 @@ from core.explain import largest, nice_ceiling
 from core.language import _, counted
 from core.text import label, visible
 from core.types import Array
-from tui.labels import ONLY_OTHER, ONLY_THIS, clip, pad, signed, weight, weight_cells, wrap
+from tui.labels import (
+    ONLY_OTHER,
+    ONLY_THIS,
+    capitalized,
+    clip,
+    pad,
+    signed,
+    weight,
+    weight_cells,
+    wrap,
+)
 from tui.pairs import pair_label, pair_sign, written
 from tui.scene import Scene
 from tui.theme import Palette, bar, signed_bar
@@ -194,8 +204,7 @@ class ComparePane(Pane):
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         compared, self._parts, self._row = scene.compared, None, None
         if isinstance(compared, AttnError):
-            sentence = visible(str(compared))
-            return _say(sentence[:1].upper() + sentence[1:], palette, width)
+            return _say(capitalized(visible(str(compared))), palette, width)
         if compared is None:
             return []
         if not compared.shared:

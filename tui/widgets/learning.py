@@ -15,11 +15,12 @@ from tui.labels import MASKED, pad, weight, weight_cells, wrap
 from tui.learning import ending, wished_row
 from tui.messages import Painted
 from tui.plot import plot_lines
-from tui.scene import Scene, honest, steps_in_words
+from tui.scene import Scene
 from tui.theme import Palette, bar
 from tui.widgets.lines import Line, line_cells
 from tui.widgets.pane import Pane, around
 from tui.widgets.weights import label_column
+from tui.wording import honest, steps_in_words
 
 _MARK = 2
 _BESIDE = 56  # cells from which on the curve stands beside the row

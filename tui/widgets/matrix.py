@@ -13,6 +13,7 @@ from core.text import label
 from tui.labels import (
     DROPPED,
     MASKED_CELL,
+    capitalized,
     pad,
     short_signed,
     short_weight,
@@ -196,7 +197,7 @@ class MatrixPane(Pane):
         name = _("Pattern")
         if scene.trace.decoder is not None:
             name = _(view.attention)
-            name = name[:1].upper() + name[1:]
+            name = capitalized(name)
         facts = [_("layer {layer} · head {head}").format(layer=view.layer, head=view.head)]
         if self._bins is not None and not self._bins.exact:
             facts.append(_("pooled: {pool}").format(pool=_(view.pool)))

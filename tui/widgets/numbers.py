@@ -11,7 +11,7 @@ from core.explain import largest
 from core.language import _
 from core.names import ATTENTIONS
 from core.text import label
-from tui.labels import clip, pad, signed, wrap
+from tui.labels import capitalized, clip, pad, signed, wrap
 from tui.numbers import (
     ELSEWHERE,
     MOST_CELLS,
@@ -188,7 +188,7 @@ class NumbersPane(Pane):
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         if scene.view.attention != ATTENTIONS[0]:
             words = _(ELSEWHERE)
-            folded = wrap(words[:1].upper() + words[1:], width - 2)
+            folded = wrap(capitalized(words), width - 2)
             return [[(f" {line}", palette.dim)] for line in folded]
         found = sheet(scene)
         size = max(1, height - _AROUND)

@@ -11,7 +11,7 @@ from core.explain import nice_ceiling
 from core.language import _
 from core.text import full_label, label, visible
 from core.types import CheckpointModel, Tokens
-from tui.labels import pad, weight, weight_cells, wrap
+from tui.labels import capitalized, pad, weight, weight_cells, wrap
 from tui.predicted import actual_in_words, place_in_words, rest_in_words
 from tui.scene import Scene
 from tui.theme import Palette, bar
@@ -116,8 +116,7 @@ def nothing_in_words(scene: Scene, error: AttnError | None) -> str:
 
     view = scene.view
     if error is not None:
-        sentence = visible(str(error))
-        return sentence[:1].upper() + sentence[1:]
+        return capitalized(visible(str(error)))
     if predicted_at(scene.trace, view.attention, view.query) is not None:
         return _("computing…")
     model = scene.trace.request.model

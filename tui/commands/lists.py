@@ -1,13 +1,26 @@
-"""The command ``attn-tui models``."""
+"""``attn-tui lessons`` and ``attn-tui models``: what there is to be opened."""
 
 from __future__ import annotations
 
 import click
 
-from core.language import N_
+from core.language import N_, spoken
 from tui.options import choice, general
-from tui.text_given import MODELS
+from tui.output import write_lines
+from tui.text_given import LESSONS, MODELS
 from tui.usage import Command
+
+
+@click.command(LESSONS, cls=Command, help=N_("List the lessons: their names and titles."))
+@general
+def lessons() -> None:
+    """Print a line a lesson."""
+    from core.lessons import bundled_lessons
+    from tui.labels import pad
+
+    listed = list(bundled_lessons())
+    cells = max(len(each.name) for each in listed)
+    write_lines((f"{pad(each.name, cells)}  {each.title.of(spoken())}" for each in listed), None)
 
 
 @click.command(
@@ -22,7 +35,6 @@ from tui.usage import Command
 @general
 def models(format: str) -> None:
     """Print a line a model."""
-    from tui.output import write_lines
     from tui.printing.models import all_models, json_models, model_lines
 
     found = all_models()
