@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class CheckpointModel:
         It has a language head.
     mask_token : str, optional
         The piece that hides a token from it, such as ``[MASK]``; None where it has none.
+    asked : str, optional
+        The name that it was found by, such as ``owner/name`` of the hub; None where it was a path.
     """
 
     path: str
@@ -53,6 +55,7 @@ class CheckpointModel:
     writes: Stack | None = None
     predicts: bool = False
     mask_token: str | None = None
+    asked: str | None = field(default=None, compare=False)  # one model has several names
 
     @property
     def seed(self) -> None:

@@ -8,9 +8,9 @@ for which no row counts is undefined (None), not 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from core.explain import entropy_bits
 from core.lazy import HeadArray
 from core.names import STATISTICS
 from core.pooling import BAND
-from core.types import Array, Attention, BoolArray, Trace
+from core.types import Array, Attention, BoolArray, Tokens, Trace
+
+if TYPE_CHECKING:
+    from core.reading import Read
 
 # A badge is a statistic that holds more than half of the weight of its rows, of which there are a
 # few; else it says how evenly the weight is spread.
@@ -71,7 +74,7 @@ class Meant:
     counted: BoolArray
 
 
-def meant(attention: Attention) -> Meant:
+def meant(attention: Attention, read: Read | None = None) -> Meant:
     """Which keys each statistic means.
 
     ``first`` is the first key that is no padding, ``special`` those that the tokenizer added.
@@ -84,8 +87,17 @@ def meant(attention: Attention) -> Meant:
 
     In cross-attention, where queries and keys are of two texts, only ``first`` and ``special`` mean
     anything.
+
+    Parameters
+    ----------
+    attention : Attention
+    read : Read, optional
+        A layer of it as patterns are read: of words, where they are merged.
     """
     queries, keys = attention.queries.tokens, attention.keys.tokens
+    ids = _ids(queries, read)
+    if read is not None:
+        queries, keys = read.queries, read.keys
     everyone = np.arange(len(queries))
     first = next((i for i in range(len(keys)) if i not in keys.padding), 0)
     special = [i for i, token in enumerate(keys) if token.special and i not in keys.padding]
@@ -97,16 +109,24 @@ def meant(attention: Attention) -> Meant:
         pairs["self"] = everyone, everyone
         pairs["previous"] = everyone[1:], everyone[:-1]
         pairs["next"] = everyone[:-1], everyone[1:]
-        earlier, later = _repeats([token.id for token in queries])
+        earlier, later = _repeats(ids)
         for name, target in (("duplicate", earlier), ("induction", earlier + 1)):
             far = (target != first) & (target < later - 1)
             pairs[name] = later[far], target[far]
     return Meant(pairs, np.array([i not in queries.padding for i in range(len(queries))]))
 
 
-def _repeats(ids: Sequence[int]) -> Pairs:
+def _ids(tokens: Tokens, read: Read | None) -> list[tuple[int, ...]]:
+    """What tells tokens apart; of a word the ids of its tokens."""
+    words = [range(i, i + 1) for i in range(len(tokens))]
+    if read is not None and read.query_words is not None:
+        words = list(read.query_words)
+    return [tuple(tokens[i].id for i in word) for word in words]
+
+
+def _repeats(ids: Sequence[Hashable]) -> Pairs:
     """Each place of an earlier occurrence of the same id, and the later place; by the latter."""
-    places: dict[int, list[int]] = {}
+    places: dict[Hashable, list[int]] = {}
     earlier: list[int] = []
     later: list[int] = []
     for place, each in enumerate(ids):
@@ -154,7 +174,7 @@ def counted_rows(about: Meant, mask: BoolArray) -> Rows:
     return Rows(pairs, counts, spread, np.log2(np.where(spread, choices, 2)))
 
 
-def head_facts(pattern: HeadArray, layer: int, head: int, rows: Rows) -> HeadFacts:
+def head_facts(pattern: HeadArray | Read, layer: int, head: int, rows: Rows) -> HeadFacts:
     """The facts of a head, some rows at a time.
 
     Evenness is Pielou's (1966, "The measurement of diversity in different types of biological
@@ -162,7 +182,7 @@ def head_facts(pattern: HeadArray, layer: int, head: int, rows: Rows) -> HeadFac
 
     Parameters
     ----------
-    pattern : ndarray [head, query, key], or one that is made as it is looked at
+    pattern : ndarray [head, query, key], or one that is made as it is looked at or read
     layer, head : int
     rows : Rows
         Of the layer's mask.
@@ -183,12 +203,16 @@ def head_facts(pattern: HeadArray, layer: int, head: int, rows: Rows) -> HeadFac
     return HeadFacts(layer, head, values, *badge(values, counts))
 
 
-def layer_facts(trace: Trace, attention: Attention, layer: int, about: Meant) -> list[HeadFacts]:
-    """The facts of every head of a layer of one of a trace's attentions."""
-    pattern = attention.layers[layer].pattern
+def layer_facts(
+    trace: Trace, attention: Attention, layer: int, about: Meant, read: Read | None = None
+) -> list[HeadFacts]:
+    """The facts of every head of a layer of one of a trace's attentions, or of what is read of it:
+    there a key that is dropped cannot be attended to.
+    """
+    pattern = attention.layers[layer].pattern if read is None else read
     if not normalises(trace):
         return [unmeasured(layer, head) for head in range(len(pattern))]
-    rows = counted_rows(about, attention.masks[layer])
+    rows = counted_rows(about, attention.masks[layer] if read is None else read.kept)
     return [head_facts(pattern, layer, head, rows) for head in range(len(pattern))]
 
 

@@ -26,13 +26,16 @@ class Pooled(NamedTuple):
     ----------
     values : ndarray [row, column]
         The largest weight of each bin (of scores below 0 too, the largest by size, with its sign)
-        or the mean over its pairs that may attend; 0 where none may.
+        or the mean over its pairs that may attend and are not dropped; 0 where there is none.
     allowed : ndarray [row, column] of bool
         Whether some pair of the bin may attend.
+    gone : ndarray [row, column] of bool
+        Whether all of those are dropped.
     """
 
     values: Array
     allowed: BoolArray
+    gone: BoolArray
 
 
 class Pair(NamedTuple):
@@ -52,7 +55,15 @@ def edges(count: int, bins: int) -> np.ndarray[Any, Any]:
     return np.arange(bins + 1) * count // bins
 
 
-def pooled(pattern: Rows, head: int, mask: BoolArray, rows: int, columns: int, how: str) -> Pooled:
+def pooled(
+    pattern: Rows,
+    head: int,
+    mask: BoolArray,
+    rows: int,
+    columns: int,
+    how: str,
+    dropped: BoolArray | None = None,
+) -> Pooled:
     """A head's pattern in at most `rows` × `columns` bins, made one row of bins at a time.
 
     Parameters
@@ -64,21 +75,30 @@ def pooled(pattern: Rows, head: int, mask: BoolArray, rows: int, columns: int, h
     rows, columns : int
     how : str
         One of `core.names.POOLS`.
+    dropped : ndarray [key] of bool, optional
+        Keys whose columns are dropped, so that a row without any weight has nothing left.
     """
     at, keys = edges(mask.shape[0], rows), edges(mask.shape[1], columns)[:-1]
-    values, counts = [], []
+    values, allowed, counts = [], [], []
     for start, stop in pairwise(at.tolist()):
-        part = pattern[head, start:stop]
+        part, kept = pattern[head, start:stop], mask[start:stop]
         # Whole rows first, then columns: `reduceat` alone is ten times slower.
-        counts.append(np.add.reduceat(mask[start:stop].sum(axis=0), keys))
+        allowed.append(np.add.reduceat(kept.sum(axis=0), keys))
+        if dropped is None:
+            counts.append(allowed[-1])
+        else:
+            left = kept[part.any(axis=1)].sum(axis=0)
+            counts.append(np.add.reduceat(np.where(dropped, 0, left), keys))
         if how == "mean":
             values.append(np.add.reduceat(part.sum(axis=0, dtype=np.float64), keys))
         else:
             high = np.maximum.reduceat(part.max(axis=0), keys)
             low = np.minimum.reduceat(part.min(axis=0), keys)
             values.append(np.where(-low > high, low, high))
-    found, count = np.array(values), np.array(counts)
-    return Pooled(found / np.maximum(count, 1) if how == "mean" else found, count > 0)
+    found, count, some = np.array(values), np.array(counts), np.array(allowed) > 0
+    if how == "mean":
+        found = found / np.maximum(count, 1)
+    return Pooled(found, some, some & (count == 0))
 
 
 def strongest_in(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -255,6 +255,8 @@ class Read:
         Tokens whose columns are cut.
     dropped : ndarray [key] of bool
         What is gone altogether.
+    kept : ndarray [query, key] of bool
+        The mask without those columns.
     """
 
     def __init__(
@@ -277,7 +279,22 @@ class Read:
             self.dropped[self.columns] = True
         if reading.words:
             self._merge(queries, keys)
+        self.kept: BoolArray = self.mask & ~self.dropped
         self._row: tuple[int, Rows] | None = None
+
+    def __len__(self) -> int:
+        """How many heads there are."""
+        return len(self._pattern)
+
+    def __getitem__(self, place: Any, /) -> Array:
+        """Weights of a head as of a pattern: ``[head, rows]`` or ``[head, rows, keys]``, the rows
+        as a slice or as an array of places.
+        """
+        head, rows, *keys = place
+        if isinstance(rows, slice):
+            found: Array = self.rows(head, rows.start, rows.stop).weights[(slice(None), *keys)]
+            return found
+        return np.concatenate([self.rows(head, row, row + 1).weights for row in rows.tolist()])
 
     def _merge(self, queries: Tokens, keys: Tokens) -> None:
         asking = words_of(queries)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from core.language import _
+from core.language import N_, _
 from core.names import ATTENTIONS
 
 if TYPE_CHECKING:
@@ -60,8 +60,18 @@ def check_format(form: str, derive: bool, options: dict[str, Any], pictured: set
             raise click.UsageError(words.format(name=name))
 
 
-def check_reading(form: str, other: bool, options: dict[str, Any]) -> None:
-    """Raise UsageError where ``show`` prints what was computed; `other` is no pattern."""
+# What ``show`` prints of patterns as they were computed, or not of patterns at all.
+_AS_COMPUTED = {
+    "derive": N_("--derive works out weights as they are computed: leave --{option} out"),
+    "compare": N_("--compare compares weights as they are computed: leave --{option} out"),
+    "predictions": N_("how patterns are read changes no prediction: leave --{option} out"),
+}
+
+
+def check_reading(form: str, printed: str | None, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of reading where ``show`` prints what was computed: `printed` is
+    the name of the option for that.
+    """
     names = [name for name in ("merge", "drop", "cap") if options[name]]
     if not names or form == "svg":  # the explorer says itself what it does not read so
         return
@@ -69,9 +79,9 @@ def check_reading(form: str, other: bool, options: dict[str, Any]) -> None:
     if options["normalizer"] == "none":
         said = _("without a normalizer weights do not sum to 1: leave out --{option}")
         raise click.UsageError(said.format(option=option))
-    if other or options["compare"] is not None or form == "npz":
-        said = _("--{option} is about patterns in a table, json, csv or svg, and not compared ones")
-        raise click.UsageError(said.format(option=option))
+    printed = "compare" if options["compare"] is not None else printed
+    if printed is not None:
+        raise click.UsageError(_(_AS_COMPUTED[printed]).format(option=option))
 
 
 def check_predictions(form: str, derive: bool, options: dict[str, Any]) -> None:

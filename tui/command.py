@@ -30,10 +30,11 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", "'": "\\'"}
 def command_line(view: View, theme: str | None = None, guide: Guide | None = None) -> str:
     """The shortest ``attn-tui`` command that opens exactly this view, in its lesson if it has one.
 
-    Options at their defaults are left out, and so is a theme of None. The path of a tokenizer
-    becomes absolute, so that the command works from any folder. Words are quoted for a POSIX
-    shell; a text with characters that cannot be seen is written as ``$'…'``, which bash, ksh and
-    zsh understand. Lone surrogates, which the analysis replaces by U+FFFD, are replaced here too.
+    Options at their defaults are left out, and so is a theme of None. Paths become absolute, so
+    that the command works from any folder; a model that was found by a name has it. Words are
+    quoted for a POSIX shell; a text with characters that cannot be seen is written as ``$'…'``,
+    which bash, ksh and zsh understand. Lone surrogates, which the analysis replaces by U+FFFD, are
+    replaced here too.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def _fields(view: View, plain: View) -> Iterator[tuple[str, object, object]]:
     request, usual = view.request, plain.request
     model, usual_model = request.model, usual.model
     if isinstance(model, CheckpointModel):
-        yield "--model", model.path, None
+        yield "--model", model.asked or model.path, None
         yield "--target", request.target, None
         yield "--mask-token", _listed(request.switches.masked), ""
         yield "--block", _listed(request.switches.mask.blocked), ""

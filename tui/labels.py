@@ -9,6 +9,7 @@ from rich.cells import cell_len, split_graphemes
 
 ELLIPSIS = "…"
 MASKED = "–"
+MASKED_CELL = "·"  # the same in a matrix
 DROPPED = "×"
 ONLY_THIS, ONLY_OTHER = "-", "+"  # tokens of one of two texts, as in a list of changes
 # What stays together in a line: a word, a list of numbers, or one Chinese character, with the

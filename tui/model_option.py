@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -68,4 +70,5 @@ def named_model(path: str) -> CheckpointModel:
     from core.trained import describe
     from tui.traced import note
 
-    return describe(str(model_path(path, lambda said: note([said]))))
+    model = describe(str(model_path(path, lambda said: note([said]))))
+    return model if os.path.exists(path) else replace(model, asked=path)

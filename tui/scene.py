@@ -27,6 +27,7 @@ from tui.choices import CELLS, DEFAULT_PRECISION, DEFAULT_ZOOM, EXAMPLE, ORDERS,
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
+    from core.lazy import HeadArray
     from core.predictions import Prediction
     from core.reading import Read, Reading, Words
 
@@ -211,6 +212,11 @@ class Scene:
     @property
     def mask(self) -> BoolArray:
         return self.attention.masks[self.view.layer] if self.read is None else self.read.mask
+
+    @property
+    def pattern(self) -> HeadArray | Read:
+        """[head, query, key] of the selected layer."""
+        return self.layer.pattern if self.read is None else self.read
 
     @property
     def row(self) -> Array:

@@ -260,7 +260,8 @@ class Explorer:
             "order": ORDERS,
             "attention": ATTENTIONS if self._target else ATTENTIONS[:1],
         }[name]
-        place = values.index(getattr(self.view, name)) + by
+        now = getattr(self.view, name)  # before the first trace it may be none of them
+        place = values.index(now) + by if now in values else 0
         place = max(0, min(place, len(values) - 1)) if name == "zoom" else place % len(values)
         self.select(**{name: values[place]})
 

@@ -10,11 +10,14 @@ from core.types import CheckpointModel, Trace
 
 if TYPE_CHECKING:
     from core.head_statistics import HeadFacts, Meant
+    from core.lazy import HeadArray
     from core.pooling import Pooled
+    from core.reading import Read, Reading
 
 # Of patterns that are looked at in about a frame (16 ms); a head costs as much as so many cells.
 QUICK_CELLS = 2_000_000
 _HEAD_CELLS = 8_000
+_READ_TIMES = 4  # as much, where columns are dropped or words merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +36,20 @@ class Wanted:
 
 
 class Survey:
-    """The heads of one attention of a trace. A layer's patterns are read once and then let go."""
+    """The heads of one attention of a trace, as they are computed or read. A layer's patterns are
+    looked at once and then let go.
+    """
 
-    def __init__(self, trace: Trace, attention: str) -> None:
-        self.trace, self.attention = trace, trace.attentions[attention]
+    def __init__(self, trace: Trace, attention: str, reading: Reading | None = None) -> None:
+        self.trace, self.attention, self.reading = trace, trace.attentions[attention], reading
         self.facts: dict[int, list[HeadFacts]] = {}
         self._bins: tuple[int, int, str] | None = None
         self._matrices: dict[int, list[Pooled]] = {}
         self._meant: Meant | None = None
 
-    def is_of(self, trace: Trace, attention: str) -> bool:
-        return self.trace is trace and self.attention is trace.attentions[attention]
+    def is_of(self, trace: Trace, attention: str, reading: Reading | None) -> bool:
+        same = self.trace is trace and self.attention is trace.attentions[attention]
+        return same and self.reading == reading
 
     def missing(self, wanted: Wanted) -> list[int]:
         """The layers among those wanted of which something is not known yet."""
@@ -61,7 +67,8 @@ class Survey:
         if isinstance(self.trace.request.model, CheckpointModel):
             return False
         heads = self.trace.request.model.heads * len(layers)
-        return heads * (self.attention.mask.size + _HEAD_CELLS) <= QUICK_CELLS
+        cells = heads * (self.attention.mask.size + _HEAD_CELLS)
+        return cells * (1 if self.reading is None else _READ_TIMES) <= QUICK_CELLS
 
     def look(self, layer: int, wanted: Wanted) -> None:
         """Look at the heads of a layer, each once; may be called in a thread."""
@@ -74,18 +81,25 @@ class Survey:
         )
         from core.pooling import pooled
 
+        pattern: HeadArray | Read = self.attention.layers[layer].pattern
+        mask, kept, read = self.attention.masks[layer], self.attention.masks[layer], None
+        if self.reading is not None and normalises(self.trace):
+            from core.reading import read_layer
+
+            pattern = read = read_layer(self.reading, self.attention, layer)
+            mask, kept = read.mask, read.kept
         if self._meant is None:
-            self._meant = meant(self.attention)
-        pattern, mask = self.attention.layers[layer].pattern, self.attention.masks[layer]
+            self._meant = meant(self.attention, read)
         known, measured = self.facts.get(layer), normalises(self.trace)
-        rows = counted_rows(self._meant, mask) if known is None and measured else None
+        rows = counted_rows(self._meant, kept) if known is None and measured else None
         facts, matrices = [], []
         for head in range(len(pattern)):
             if known is None:
                 found = head_facts(pattern, layer, head, rows) if rows else unmeasured(layer, head)
                 facts.append(found)
             if wanted.bins is not None:
-                matrices.append(pooled(pattern, head, mask, *wanted.bins))
+                dropped = None if read is None else read.dropped
+                matrices.append(pooled(pattern, head, mask, *wanted.bins, dropped))
         if known is None:
             self.facts[layer] = facts
         if wanted.bins is not None:

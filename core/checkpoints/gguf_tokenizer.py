@@ -1,7 +1,10 @@
-"""The tokenizer that a GGUF file brings, built anew with `tokenizers`: BPE in its two kinds."""
+"""The tokenizer that a GGUF file brings, built anew with `tokenizers`: BPE in its two kinds, and
+BERT's WordPiece.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ _WORDS = (  # how a text is cut before pairs of bytes are merged; {digits} diffe
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}"
     r"| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+_WORD = "\u2581"  # before what begins a word
 _CONTROL, _TYPED = 3, 4  # the format's types of tokens: special, and added by a person
 
 
@@ -31,6 +35,8 @@ def check_tokenizer(metadata: dict[str, Any], path: Path) -> None:
     kind = metadata.get("tokenizer.ggml.model")
     if kind == "gpt2":
         _pre_tokenizer(metadata.get("tokenizer.ggml.pre", "default"), path)
+    elif kind == "bert":
+        _check_reach(metadata, _word_pieces(metadata, path), path)
     elif kind != "llama":
         raise _unknown(path, "tokenizer.ggml.model", kind)
 
@@ -44,6 +50,8 @@ def build_tokenizer(metadata: dict[str, Any], path: Path) -> Tokenizer:
         The kind of tokenizer is not known, or its parts are missing or do not fit together.
     """
     check_tokenizer(metadata, path)
+    if metadata["tokenizer.ggml.model"] == "bert":
+        return _word_piece(metadata, path)
     pieces = _strings(metadata, "tokens", path)
     if metadata["tokenizer.ggml.model"] == "gpt2":
         made = _byte_level(metadata, pieces, path)
@@ -107,10 +115,84 @@ def _sentence_pieces(metadata: dict[str, Any], pieces: list[str], path: Path) ->
     return made
 
 
-def _bpe(path: Path, pieces: list[str], pairs: list[tuple[str, str]], **settings: Any) -> Tokenizer:
+def _word_piece(metadata: dict[str, Any], path: Path) -> Tokenizer:
+    """BERT's (Devlin et al. 2018): words are cut at spaces and signs, then into the longest pieces
+    from the left.
+    """
+    pieces = _word_pieces(metadata, path)
+    unknown, first, last = (
+        _special_id(metadata, name, piece, pieces, path)
+        for name, piece in (("unknown", "[UNK]"), ("cls", "[CLS]"), ("seperator", "[SEP]"))
+    )
+    vocabulary = _numbered(pieces, path)
+    made = Tokenizer(models.WordPiece(vocabulary, unk_token=pieces[unknown]))
+    lowered, stripped = _normal_forms(metadata)
+    made.normalizer = normalizers.BertNormalizer(lowercase=lowered, strip_accents=stripped)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    _add_special(made, metadata, pieces)
+    marks = [pieces[unknown], pieces[first], pieces[last], *({"[MASK]", "[PAD]"} & set(pieces))]
+    made.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
+    made.post_processor = processors.TemplateProcessing(
+        single=["<first>", "$A", "<last>"], special_tokens=[("<first>", first), ("<last>", last)]
+    )
+    return made
+
+
+def _word_pieces(metadata: dict[str, Any], path: Path) -> list[str]:
+    """The pieces as BERT writes them: the format marks what begins a word, not what goes on."""
+
+    def piece(stored: str) -> str:
+        if stored.startswith(_WORD) and len(stored) > 1:
+            return stored[1:]
+        return stored if stored.startswith("[") and stored.endswith("]") else f"##{stored}"
+
+    return [piece(stored) for stored in _strings(metadata, "tokens", path)]
+
+
+def _normal_forms(metadata: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether texts lose capital letters, and accents; both where the file does not say."""
+    lowered, stripped = (
+        bool(metadata.get(f"tokenizer.ggml.normalizer.{name}", True))
+        for name in ("lowercase", "strip_accents")
+    )
+    return lowered, stripped
+
+
+def _check_reach(metadata: dict[str, Any], pieces: list[str], path: Path) -> None:
+    """Raise ModelError where pieces have what texts lose: the model was trained on other texts."""
+    letters = "".join(piece for piece in pieces if not piece.startswith("["))
+    lowered, stripped = _normal_forms(metadata)
+    apart = unicodedata.normalize("NFD", letters) if stripped and not letters.isascii() else ""
+    if (lowered and letters != letters.lower()) or "Mn" in map(unicodedata.category, apart):
+        raise ModelError(
+            _(
+                "{path}: the tokenizer has pieces with capital letters or accents, and the file"
+                " does not say that texts keep them"
+            ).format(path=shown(path)),
+            _("put the model's tokenizer.json beside the file"),
+        )
+
+
+def _special_id(
+    metadata: dict[str, Any], name: str, piece: str, pieces: list[str], path: Path
+) -> int:
+    """The number of a special token: what the file says, else that of its usual name."""
+    usual = pieces.index(piece) if piece in pieces else -1
+    found = metadata.get(f"tokenizer.ggml.{name}_token_id", usual)
+    if not isinstance(found, int) or not 0 <= found < len(pieces):
+        raise _damaged(path, f"{name}_token_id")
+    return found
+
+
+def _numbered(pieces: list[str], path: Path) -> dict[str, int]:
     vocabulary = {piece: index for index, piece in enumerate(pieces)}
     if len(vocabulary) < len(pieces):
         raise _damaged(path, "tokens")
+    return vocabulary
+
+
+def _bpe(path: Path, pieces: list[str], pairs: list[tuple[str, str]], **settings: Any) -> Tokenizer:
+    vocabulary = _numbered(pieces, path)
     try:
         return Tokenizer(models.BPE(vocabulary, pairs, **settings))
     except Exception as error:  # the library raises nothing narrower

@@ -102,9 +102,12 @@ SHOW_ONLY = [
     (["x", "--set", "x[0,0]=1e308"], "is not finite"),
     (["x", "--derive", "--component", "16"], "component 16 is out of range: choose 0 to 15"),
     (["x", "--key", "0"], "--key is for derivations"),
-    (["x", "--derive", "--words"], "--words is about patterns in a table"),
-    (["x", "--compare", "y", "--drop", "0"], "--drop is about patterns"),
-    (["x", "--format", "npz", "--output", "x.npz", "--drop", "0"], "--drop is about patterns"),
+    (
+        ["x", "--derive", "--words"],
+        "--derive works out weights as they are computed: leave --words",
+    ),
+    (["x", "--compare", "y", "--drop", "0"], "--compare compares weights as they are computed:"),
+    (["x", "--predictions", "--words"], "how patterns are read changes no prediction: leave --w"),
     (["x", "--normalizer", "none", "--drop", "0"], "do not sum to 1: leave out --drop"),
 ]
 EXPLORE_ONLY = [

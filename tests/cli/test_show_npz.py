@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from core import Learning, Mask, ModelSpec, Request, Switches, Wish, open_model, run
+from core.reading import Reading
 from core.trained import describe
 from core.types import LayerTrace
 from tests.cli.command import ATTN_TUI, attn_tui, sentence
@@ -107,6 +108,37 @@ def test_what_was_learned():
     np.testing.assert_array_equal(found["learning.wished"], trace.history.wished)
     np.testing.assert_array_equal(found["learning.losses"], trace.history.losses)
     assert found["learning.queries"].tolist() == [1]
+
+
+@pytest.mark.parametrize("target", [None, "La bola es azul"])
+@pytest.mark.parametrize("cap", [0.0, 0.1])
+@pytest.mark.parametrize("merge", [False, True])
+def test_patterns_as_they_are_read_are_those_of_json(merge, cap, target, monkeypatch):
+    monkeypatch.setattr(npz, "READ_ROWS", 3)
+    reading = Reading(merge, "first", frozenset({2}), cap)
+    request = Request("a bc de", "chars", ModelSpec(heads=2), target=target)
+    found, trace = loaded(request, Part(reading=reading))
+    document = json.loads("\n".join(json_lines(trace, Part(reading=reading))))
+    for layer in document["layers"]:
+        start = f"{layer.get('attention', 'layers')}.{layer['layer']}"
+        for name in ("read", "removed"):
+            expected = [head[name] for head in layer["heads"]]
+            np.testing.assert_array_equal(found[f"{start}.{name}"], expected)
+    for name in ("words", "target_words") if merge else ():
+        there = document.get(name, [])
+        numbers = [n for n, word in enumerate(there) for _token in word["tokens"]]
+        assert found.get(name, np.array([])).tolist() == numbers
+    plain, _trace = loaded(request)
+    for name, array in plain.items():  # what was there before is there as it was
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_words_alone_remove_nothing():
+    found, _trace = loaded(Request("ab c", "chars"), Part(head=1, reading=Reading(words=True)))
+    assert found["layers.0.read"].shape == (1, 3, 3)
+    np.testing.assert_allclose(found["layers.0.read"].sum(axis=-1), 1)
+    assert found["words"].tolist() == [0, 0, 1, 2]
+    assert "layers.0.removed" not in found
 
 
 @pytest.mark.parametrize("name", NAMES)

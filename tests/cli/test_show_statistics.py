@@ -8,6 +8,7 @@ import pytest
 
 from core.head_statistics import layer_facts, meant
 from core.names import STATISTICS
+from core.reading import Reading, read_layer
 from core.runner import run
 from core.types import ModelSpec, Request
 from tests.cli.command import attn_tui, sentence
@@ -23,16 +24,18 @@ def printed(*words):
     return result.stdout.decode()
 
 
-def expected(target=None):
+def expected(target=None, reading=None):
     trace = run(Request(TEXT, model=ModelSpec(2, 3, 12), target=target))
     order = [("encoder", 0), ("encoder", 1)]
     if target is not None:
         order += [("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
-    return [
-        (name, each)
-        for name, layer in order
-        for each in layer_facts(trace, trace.attentions[name], layer, meant(trace.attentions[name]))
-    ]
+    found = []
+    for name, layer in order:
+        attention = trace.attentions[name]
+        read = None if reading is None else read_layer(reading, attention, layer)
+        facts = layer_facts(trace, attention, layer, meant(attention, read), read)
+        found += [(name, each) for each in facts]
+    return found
 
 
 @pytest.mark.parametrize("target", [None, "un gato negro"])
@@ -52,6 +55,23 @@ def test_json(target):
         }
         for name, each in expected(target)
     ]
+
+
+@pytest.mark.parametrize("target", [None, "un gato negro"])
+def test_what_is_read_is_measured_and_said(target):
+    words = [] if target is None else ["--target", target]
+    words = ["--words", "--drop", "first,3", *MODEL, *words, TEXT]
+    reading = Reading(words=True, drop="first", keys=frozenset({3}))
+    found = json.loads(printed(*words, "--format", "json"))
+    assert found["reading"]["drop"] == "first"
+    facts = expected(target, reading)
+    assert [each["evenness"] for each in found["heads"]] == [
+        each.values["evenness"] for _name, each in facts
+    ]
+    assert found["heads"][0]["first"] is None
+    lines = printed(*words).splitlines()
+    said = "read: words · first key + 1 key dropped · the rest of each row made 1 again"
+    assert said in lines[: lines.index("")]
 
 
 @pytest.mark.parametrize("target", [None, "un gato negro"])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core import Learning, ModelSpec, Request, Wish, run
+from core.reading import Reading
 from core.trained import describe
 from tests.cli.command import attn_tui
 from tests.core.small_checkpoints import speaking
@@ -113,6 +114,8 @@ def test_every_array_of_a_file_stands_on_the_page(tmp_path):
     ]
     names = {entry.name for request in requests for entry in entries(run(request), Part())}
     names |= {entry.name for entry in entries(run(requests[0]), Part(head=1))}
+    reading = Part(reading=Reading(words=True, drop="first"))
+    names |= {entry.name for each in requests[:2] for entry in entries(run(each), reading)}
     general = {re.sub(r"\.\d+\.", ".N.", name) for name in names}
     starts = {name.removesuffix("*") for name in known if name.endswith(".N.*")} - {"layers.N."}
     assert starts == {"encoder.N.", "decoder.N.", "cross.N."}

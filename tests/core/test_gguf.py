@@ -10,6 +10,7 @@ import gguf
 import numpy as np
 import pytest
 from tokenizers import pre_tokenizers
+from tokenizers.implementations import BertWordPieceTokenizer
 
 from core.checkpoints.gguf_file import GgufFile
 from core.checkpoints.gguf_tokenizer import build_tokenizer
@@ -256,7 +257,7 @@ def test_how_each_kind_cuts_numbers(tmp_path, pre, digits):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"model": "bert"}, "tokenizer.ggml.model 'bert'"),
+        ({"model": "t5"}, "tokenizer.ggml.model 't5'"),
         ({"model": "llama"}, "scores"),
         ({"model": "llama", "scores": [0.0]}, "scores"),
         ({"pre": "mystery"}, "tokenizer.ggml.pre 'mystery'"),
@@ -346,13 +347,109 @@ def test_bert_must_say_that_all_tokens_are_seen(tmp_path):
     assert "lacks bert.attention.causal" in refused(path)
 
 
-def test_word_pieces_of_a_file_are_refused_and_its_tokenizer_asked_for(tmp_path):
-    """Such a file does not say whether capital letters are kept."""
+WORD_PIECES = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat", "##s", "the", "我", "[", "##[",
+    "un", "##believ", "##able", "!", "cafe", "[unused1]")  # fmt: skip
+
+
+def word_pieces(pieces=WORD_PIECES, **changes):
+    """Metadata as llama.cpp's converter writes a WordPiece: a mark before what begins a word."""
+
+    def stored(piece):
+        if piece.startswith("[") and piece.endswith("]"):
+            return piece
+        return piece[2:] if piece.startswith("##") else f"\u2581{piece}"
+
+    found = {"model": "bert", "tokens": list(map(stored, pieces)), **changes}
+    return {f"tokenizer.ggml.{name}": value for name, value in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "lowercase", "strip_accents"),
+    [
+        ({}, True, True),
+        ({"normalizer.lowercase": False, "normalizer.strip_accents": False}, False, False),
+        ({"unknown_token_id": 1, "cls_token_id": 2, "seperator_token_id": 3}, True, True),
+        ({"token_type": [3] * 5 + [1] * 11 + [5]}, True, True),
+    ],
+)
+def test_word_pieces_cut_as_those_of_bert(tmp_path, changes, lowercase, strip_accents):
+    """T05, T08, T13: against the library's own, with spans and what is special."""
+    expected = BertWordPieceTokenizer(
+        {piece: index for index, piece in enumerate(WORD_PIECES)},
+        lowercase=lowercase,
+        strip_accents=strip_accents,
+    )
+    made = build_tokenizer(word_pieces(**changes), tmp_path)
+    for sentence in (
+        "The cats the cat", "我想 unbelievable!", "Café CAFÉ cafe\u0301 \u200d\0", "[the[ 💩💩", "",
+        "hello [CLS] [MASK] cat", "s" * 101, "[unused1]",
+    ):  # fmt: skip
+        here, there = made.encode(sentence), expected.encode(sentence)
+        assert (here.ids, here.offsets) == (there.ids, there.offsets), sentence
+        assert here.special_tokens_mask == there.special_tokens_mask
+    assert made.id_to_token(6) == "##s"
+
+
+@pytest.mark.parametrize("kept", ["lowercase", "strip_accents"])
+@pytest.mark.parametrize(("piece", "lost"), [("Cat", "lowercase"), ("##é", "strip_accents")])
+def test_pieces_that_no_text_could_reach_are_refused(tmp_path, piece, lost, kept):
+    """A file of an older converter does not say whether capital letters and accents are kept."""
+    found = word_pieces((*WORD_PIECES, piece), **{f"normalizer.{kept}": False})
+    if kept == lost:
+        assert build_tokenizer(found, tmp_path).token_to_id(piece) == len(WORD_PIECES)
+        return
+    with pytest.raises(ModelError, match=r"tokenizer\.json beside") as caught:
+        build_tokenizer(found, tmp_path)
+    assert "capital letters or accents" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"tokens": ["[UNK]", "[CLS]"]}, "seperator_token_id"),
+        ({"cls_token_id": 17}, "cls_token_id"),
+        ({"unknown_token_id": "x"}, "unknown_token_id"),
+        ({"tokens": ["[UNK]", "[CLS]", "[SEP]", "a", "a"]}, "tokens"),
+        ({"tokens": 5}, "tokens"),
+    ],
+)
+def test_word_pieces_that_are_damaged(tmp_path, changes, what):
+    with pytest.raises(ModelError, match=r"tokenizer\.json beside") as caught:
+        build_tokenizer(word_pieces(**changes), tmp_path)
+    assert f"the tokenizer's {what} are missing or damaged" in caught.value.message
+
+
+def test_an_unknown_tokenizer_of_a_file_is_asked_for(tmp_path):
     kind = text(b"tokenizer.ggml.model") + struct.pack("<I", 8)
-    path = edited("gguf-bert", tmp_path, (kind + text(b"gpt2"), kind + text(b"bert")))
+    path = edited("gguf-bert", tmp_path, (kind + text(b"gpt2"), kind + text(b"what")))
     message = refused(path)
-    assert "tokenizer.ggml.model 'bert' is not supported" in message
+    assert "tokenizer.ggml.model 'what' is not supported" in message
     assert "put the model's tokenizer.json beside the file" in message
     words = " ".join(["[UNK]", *(f"t{i}" for i in range(1, 37))])
     word_level_tokenizer(words).save(str(tmp_path / "tokenizer.json"))
     assert open_model(path).family == "BERT"
+
+
+def test_a_file_of_bert_is_opened_with_its_own_word_pieces(tmp_path):
+    pieces = (*WORD_PIECES, *(f"t{i}" for i in range(37 - len(WORD_PIECES))))
+    path, reader = tmp_path / "bert.gguf", gguf.GGUFReader(REFERENCE / "gguf-bert" / "model.gguf")
+    writer = gguf.GGUFWriter(path, "bert")
+    for name, field in reader.fields.items():
+        if not name.startswith(("GGUF.", "general.architecture", "tokenizer.")):
+            writer.add_key_value(name, field.contents(), field.types[0])
+    for name, value in word_pieces(pieces).items():
+        strings = isinstance(value, list)
+        kind = gguf.GGUFValueType.ARRAY if strings else gguf.GGUFValueType.STRING
+        writer.add_key_value(name, value, kind, gguf.GGUFValueType.STRING if strings else None)
+    for tensor in reader.tensors:
+        writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    model = open_model(path)
+    tokens = model.tokenizer.encode("The cats t3")
+    assert [token.piece for token in tokens] == ["[CLS]", "the", "cat", "##s", "t3", "[SEP]"]
+    assert [token.special for token in tokens] == [True, *[False] * 4, True]
+    assert [token.text for token in tokens][1:5] == ["The", "cat", "s", "t3"]
+    assert model.mask_token.piece == "[MASK]"

@@ -8,6 +8,7 @@ import pytest
 
 from core.head_statistics import HeadFacts, badge, layer_facts, meant
 from core.names import BADGES, STATISTICS
+from core.reading import Reading, read_layer
 from core.runner import run
 from core.trained import describe
 from core.types import Mask, ModelSpec, Request, Switches
@@ -277,3 +278,31 @@ def test_the_first_token_is_called_so_also_where_it_is_special():
 def test_every_badge_is_in_the_order_of_the_grid():
     assert set(BADGES) == {*STATISTICS[2:], "focused", "mixed", "broad"}
     assert len(BADGES) == len(set(BADGES))
+
+
+@pytest.mark.parametrize("mask", ["none", "causal", "window"])
+@pytest.mark.parametrize(
+    "reading",
+    [
+        Reading(drop="first"),
+        Reading(words=True),
+        Reading(words=True, drop="first", keys=frozenset({4})),
+        Reading(drop="first", keys=frozenset({5}), cap=0.1),
+    ],
+)
+def test_statistics_of_what_is_read(reading, mask):
+    """A dropped key cannot be attended to; words are the same where their tokens are."""
+    switches = Switches(MASKS[mask])
+    trace = run(Request("ab cd ab cd e ab", "chars", ModelSpec(2, 3, 12), switches))
+    for layer in range(2):
+        read = read_layer(reading, trace.encoder, layer)
+        found = layer_facts(trace, trace.encoder, layer, meant(trace.encoder, read), read)
+        texts = [token.text for token in read.queries]
+        tokens = [replace(token, id=texts.index(token.text)) for token in read.queries]
+        for head, each in enumerate(found):
+            weights = read.rows(head, 0, len(tokens)).weights
+            expected = by_hand(weights, read.kept, tokens)
+            for name in STATISTICS:
+                assert each.values[name] == pytest.approx(expected[name]), name
+    assert (found[0].values["first"] is None) == read.dropped[0]
+    assert found[0].values["duplicate"] is not None or mask == "window"

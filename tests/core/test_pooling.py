@@ -59,6 +59,25 @@ def test_a_bin_is_the_largest_or_the_mean_of_its_pairs(shape, bins, signed, how)
                     assert found.values[y, x] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("how", ["max", "mean"])
+def test_dropped_columns_and_rows_with_nothing_left_are_no_pairs(how):
+    matrix, mask = made(12, 10, kept=0.6)
+    dropped = np.isin(np.arange(10), (0, 4, 5, 9))
+    matrix[:, dropped] = 0
+    matrix[[3, 6, 7]] = 0  # all that they had was in those columns
+    found = pooled(matrix[None], 0, mask, 6, 5, how, dropped)
+    kept = mask & ~dropped & matrix.any(axis=1)[:, None]
+    plain = pooled(matrix[None], 0, kept, 6, 5, how)
+    np.testing.assert_array_equal(found.values, plain.values)
+    for y, x in np.ndindex(6, 5):
+        inside = np.s_[2 * y : 2 * y + 2, 2 * x : 2 * x + 2]
+        assert found.allowed[y, x] == mask[inside].any()
+        assert found.gone[y, x] == (mask[inside].any() and not kept[inside].any())
+    assert found.gone[:, 2].any()
+    assert found.gone[3].any()
+    assert not plain.gone.any()
+
+
 def in_order(matrix, mask, most):
     pairs = [
         (-abs(matrix[q, k]), q, k)

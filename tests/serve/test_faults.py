@@ -106,6 +106,7 @@ def test_no_file_can_be_written():
 
 
 def test_variables_of_a_client_do_nothing(tmp_path):
+    """X03."""
     log = tmp_path / "log"
     env = {
         "TEXTUAL_LOG": str(log), "TEXTUAL_PRESS": "q,y", "TEXTUAL_SCREENSHOT": "1",

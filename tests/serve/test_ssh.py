@@ -163,7 +163,7 @@ def test_no_forwarding_back(server, folder, forward):
 
 
 def test_no_agent_no_x11_and_no_variable(server):
-    """What the client asks for changes nothing: the session is the same, its environment too."""
+    """X03: what the client asks for changes nothing: session and environment are the same."""
     sent = {
         "LC_ALL": "C.UTF-8", "PYTHONPATH": "/evil", "PYTHONINSPECT": "1", "LD_PRELOAD": "/evil.so",
         "TEXTUAL_DRIVER": "evil:Driver", "TEXTUAL_PRESS": "q,y", "PAGER": "sh", "HOME": "/evil",

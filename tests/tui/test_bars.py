@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from core.checkpoint_model import CheckpointModel, Stack
 from core.runner import run
-from core.types import Mask, Switches
+from core.types import Mask, Request, Switches
 from tests.tui.helpers import make_view
 from tui.keys import BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
-from tui.scene import Scene
+from tui.scene import Scene, View
 from tui.theme import DARK, make_palette
 from tui.widgets.bars import header_line, key_line, status_line
 from tui.widgets.lines import line_cells
@@ -48,6 +49,19 @@ def test_the_header_says_all_where_there_is_room():
     text = text_of(header_line(scene_of().view, PALETTE, 120))
     for fact in ("seeded", "seed 0", "1 layer × 4 heads", "d_model 16", "not meaning"):
         assert fact in text
+
+
+@pytest.mark.parametrize("name", ["smol", "HuggingFaceTB/SmolLM2-135M-Instruct"])
+def test_the_header_names_a_real_model(name):
+    stack = Stack(30, 9, 64, True, (None,) * 30)
+    view = View(Request("a", model=CheckpointModel("/smol", name, "Llama", 576, stack)))
+    for width in range(80, 200):
+        text = text_of(header_line(view, PALETTE, width))
+        assert f"  {name} " in text
+        assert "trained" in text
+        assert "explanation" in text
+    text = text_of(header_line(view, PALETTE, 150))
+    assert f"{name} · Llama · 30 layers × 9 heads · d_model 576" in text
 
 
 def translating(attention="cross"):

@@ -124,7 +124,7 @@ async def test_every_entry_of_the_palette(acts):
 
 
 async def test_the_palette_has_no_other_entries():
-    """What is left out of it is what copies, what the host did not allow, real models' keys."""
+    """X09: left out is what copies, what the host did not allow, and real models' keys."""
     allowed = Allowed((open_lesson("by-hand"),), ("chars",), MOST_TOKENS)
     async with open_demo(make_view(tokenizer="chars"), allowed=allowed) as pilot:
         usual = {each.name for each in commands(pilot, ExplorerCommands)}

@@ -3,11 +3,14 @@
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.head_statistics import layer_facts, meant
 from core.names import STATISTICS
-from core.types import Mask
+from core.pooling import pooled
+from core.reading import Reading, read_layer
+from core.types import Mask, Request
 from tests.tui.helpers import (
     click_on,
     explorer_of,
@@ -49,6 +52,34 @@ def facts_of(pilot):
         for layer in range(len(scene.attention.layers))
         for each in layer_facts(scene.trace, scene.attention, layer, about)
     }
+
+
+@pytest.mark.parametrize("keys", ["f", "fW", "W", "fL"])
+async def test_heads_are_those_that_are_read(keys):
+    """N13: with the sink dropped, colours and badges are those of what is left."""
+    view = start("ab cd ab cd", cell="matrix", mask=Mask(causal=True))
+    view = replace(view, request=replace(view.request, tokenizer="chars"))
+    async with open_app(view) as pilot:
+        plain = facts_of(pilot)
+        await press(pilot, *keys)
+        assert not says(pilot, "nothing merged or dropped here")
+        pane, scene = grid_of(pilot), explorer_of(pilot.app).scene
+        bins = pane.wanted(scene).bins
+        for layer, head in plain:
+            read = read_layer(scene.view.reading, scene.attention, layer)
+            about = meant(scene.attention, read)
+            expected = layer_facts(scene.trace, scene.attention, layer, about, read)[head]
+            assert pane.survey.of_head(layer, head) == expected
+            drawn = pane.survey.matrix(layer, head, bins)
+            weights = read.rows(head, 0, len(read.queries)).weights
+            at = pooled(weights[None], 0, read.mask, *bins, read.dropped)
+            for mine, theirs in zip(drawn, at, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+        place = scene.view.layer, scene.view.head
+        assert pane.survey.of_head(*place) != plain[place]
+        explorer_of(pilot.app).select(reading=None)
+        await settle(pilot)
+        assert pane.survey.of_head(*place) == plain[place]
 
 
 @pytest.mark.parametrize("key", ["9"])
@@ -285,6 +316,14 @@ async def test_a_real_model_is_looked_at_in_a_thread(tmp_path, monkeypatch):
         await settle(pilot)
         assert threads == [False, False]
         assert says(pilot, f"entropy {facts_of(pilot)[0, 0].values['entropy']:.3f}")
+
+
+def test_what_is_read_goes_to_a_thread_sooner():
+    from core.runner import run
+
+    trace = run(Request("a " * 500))
+    assert Survey(trace, "encoder").is_quick([0])
+    assert not Survey(trace, "encoder", Reading(words=True)).is_quick([0])
 
 
 async def test_what_fails_in_the_thread_is_said_once(tmp_path, monkeypatch):

@@ -1,8 +1,12 @@
 """Long texts: the pooled matrix, exact when zoomed, and the strongest pairs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from core.explain import shades
+from core.names import SCALES
 from core.pooling import edges, pooled
 from core.types import Mask, Request
 from tests.tui.helpers import (
@@ -97,7 +101,7 @@ def test_a_text_that_fits_is_not_pooled():
 @pytest.mark.parametrize("pool", ["max", "mean"])
 async def test_what_a_cell_stands_for_is_said(pool):
     async with open_app(start(pool=pool, query=250, key=120), (120, 36)) as pilot:
-        assert says(pilot, f"Pattern · {pool} of each cell")
+        assert says(pilot, f"Pattern · layer 0 · head 0 · pooled: {pool}")
         pane = pilot.app.screen.query_one("#pane-matrix")
         shown, scene = pane._bins, explorer_of(pilot.app).scene
         queries, keys = shown.ranges(*shown.of(250, 120))
@@ -110,19 +114,19 @@ async def test_what_a_cell_stands_for_is_said(pool):
 async def test_a_text_that_fits_says_that_every_cell_is_exact():
     async with open_app(start(SHORT)) as pilot:
         assert says(pilot, "every cell exact")
-        assert not says(pilot, "of each cell")
+        assert not says(pilot, "pooled")
 
 
 async def test_zooming_goes_from_all_to_exact_and_back():
     async with open_app(start(zoom=2)) as pilot:
         await press(pilot, "Z", "Z")
         assert view_of(pilot).zoom == 0
-        assert says(pilot, "max of each cell")
+        assert says(pilot, "pooled: max")
         await press(pilot, "P")
-        assert says(pilot, "mean of each cell")
+        assert says(pilot, "pooled: mean")
         await press(pilot, "z")
         assert view_of(pilot).zoom == 1
-        assert not says(pilot, "of each cell")
+        assert not says(pilot, "pooled")
         assert says(pilot, "keys ")
 
 
@@ -285,8 +289,96 @@ async def test_a_pooled_matrix_is_read_as_the_others_are():
         queries, keys = shown.ranges(*shown.of(100, 50))
         rows = scene.rows(queries.start, queries.stop).weights[:, keys.start : keys.stop]
         assert says(pilot, f"keys {keys.start}–{keys.stop - 1}: max {rows.max():.3f}")
-        await press(pilot, "down", "S")
-        assert not says(pilot, "by weight")  # pairs are ranked as they are
+
+
+async def drawn_as(pilot, colours):
+    """The small matrix of a scene, exact and pooled: signs and styles of every cell."""
+    while view_of(pilot).colours != colours:
+        await press(pilot, "C")
+    pane = pilot.app.screen.query_one("#pane-matrix")
+    scene = explorer_of(pilot.app).state.as_read(explorer_of(pilot.app).scene)
+    found = []
+    for zoom in (1, 0):
+        shown = replace(scene, view=replace(scene.view, zoom=zoom))
+        lines = pane.body(shown, PALETTE, 60, 20)[1:]
+        left = pane._grid.left if zoom else pane._bins.left
+        removed = pane._grid.aside if zoom else 0
+        cells = [[(sign, style) for text, style in line for sign in text] for line in lines]
+        found.append([line[left : len(line) - removed] for line in cells])
+    return found
+
+
+@pytest.mark.parametrize("colours", SCALES)
+@pytest.mark.parametrize("normalizer", ["softmax", "none"])
+async def test_where_nothing_is_pooled_the_pooled_matrix_is_the_exact_one(colours, normalizer):
+    view = make_view(SHORT, pane="matrix", mask=Mask(causal=True), key=1, query=2)
+    async with open_app(view) as pilot:
+        if normalizer == "none":
+            await press(pilot, "n", "n")
+        else:
+            await press(pilot, "F", "f")  # row 0 has nothing left
+        exact, whole = await drawn_as(pilot, colours)
+        assert whole == exact
+        assert ("×" in {sign for row in whole for sign, _style in row}) == (normalizer != "none")
+        assert "·" in {sign for row in whole for sign, _style in row}
+
+
+@pytest.mark.parametrize(("colours", "said"), [("row", "by row"), ("log", "log")])
+async def test_a_pooled_matrix_says_what_its_colours_are_by(colours, said):
+    async with open_app(start(colours=colours), (100, 30)) as pilot:
+        find(pilot, f" {said} ", "#pane-matrix")
+        scene = explorer_of(pilot.app).scene
+        shown = pilot.app.screen.query_one("#pane-matrix")._bins
+        found = pooled(scene.layer.pattern, 0, scene.mask, *shown.shape, "max")
+        row = pooled_lines(scene, PALETTE, shown, found, 1.0)[3]
+        part = shades(found.values[2].astype(float), 1.0, colours)
+        assert text_of(row)[shown.left :] == "".join(COLUMN[min(round(p * 8), 8)] for p in part)
+
+
+async def test_a_cell_of_a_dropped_column_alone_says_so():
+    async with open_app(start(query=100, key=0), (120, 36)) as pilot:
+        shown = pilot.app.screen.query_one("#pane-matrix")._bins
+        for key in range(shown.keys[1]):
+            explorer_of(pilot.app).select(key=key)
+            await press(pilot, "F")
+        _queries, keys = shown.ranges(*shown.of(100, 0))
+        assert says(pilot, f"× keys {keys.start}–{keys.stop - 1}: dropped")
+
+
+def ranked_as_read(pilot, head=0):
+    """What is left of a head, as it is read, by a plain sort; words by their first tokens."""
+    scene = explorer_of(pilot.app).state.as_read(explorer_of(pilot.app).scene)
+    weights = scene.rows(0, len(scene.queries)).weights
+    left = scene.mask & ~scene.read.dropped & weights.any(axis=1)[:, None]
+    pairs = [(-weights[q, k], q, k) for q, k in np.argwhere(left).tolist()]
+    return [(scene.query_at(q), scene.key_at(k)) for _weight, q, k in sorted(pairs)]
+
+
+@pytest.mark.parametrize("words", [False, True])
+async def test_pairs_are_ranked_as_they_are_read(words):
+    view = make_view("ab cd e f", tokenizer="chars", mask=Mask(causal=True), pane="matrix")
+    async with open_app(view) as pilot:
+        plain = by_weight(pilot)
+        await press(pilot, "f", *["W"] * words)
+        expected, seen = ranked_as_read(pilot), []
+        assert expected != plain[: len(expected)]
+        for place in range(len(expected)):
+            await press(pilot, "S")
+            seen.append((view_of(pilot).query, view_of(pilot).key))
+            assert says(pilot, f"pair {place + 1} by weight")
+        assert seen == expected
+        await press(pilot, "S")
+        assert says(pilot, f"these are the {len(expected)} strongest pairs")
+        await press(pilot, "5")  # which shows the numbers themselves
+        explorer_of(pilot.app).select(query=3, key=0)
+        await press(pilot, "S")
+        assert (view_of(pilot).query, view_of(pilot).key) == plain[0]
+
+
+async def test_where_all_is_dropped_there_is_no_pair():
+    async with open_app(make_view("a", pane="matrix")) as pilot:
+        await press(pilot, "f", "S")
+        assert says(pilot, "every key is masked or dropped")
 
 
 async def test_a_pair_keeps_its_place_when_its_weight_changes():

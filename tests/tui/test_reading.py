@@ -310,7 +310,7 @@ async def test_colours_are_named(view, colours):
 
 
 def test_what_colours_stand_for():
-    """N13: a hot column blackens the rest by matrix, and leaves them apart by powers of ten."""
+    """N13: a hot column blackens the rest by matrix, and leaves them apart on a log scale."""
     state = Explorer(make_view())
     state.run(state.view.request)
     palette = make_palette(DARK, "truecolor")

@@ -263,6 +263,18 @@ def test_going_round_the_attentions_keeps_to_what_exists():
     assert found == [("decoder", 1, 1), ("cross", 1, 1), ("encoder", 1, 1)]
 
 
+@pytest.mark.parametrize("name", ["decoder", "cross"])
+@pytest.mark.parametrize("by", [1, -1])
+def test_a_target_that_was_refused_from_the_start_leaves_the_encoder(name, by):
+    view = make_view("")
+    request = replace(view.request, target="x y")
+    made = Explorer(replace(view, request=request, attention=name))
+    made.run(made.view.request)
+    assert made.error is not None
+    made.cycle("attention", by)
+    assert made.view.attention == "encoder"
+
+
 def test_without_a_target_there_is_only_the_encoder():
     made = explorer()
     made.cycle("attention", 1)

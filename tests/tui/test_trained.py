@@ -1,10 +1,14 @@
 """The explorer on a real model: what it shows, and what the seeded model's keys say."""
 
+import shlex
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from core import found_models
 from core.runner import run
 from tests.core.small_checkpoints import expected_of
 from tests.tui.helpers import (
@@ -23,8 +27,10 @@ from tests.tui.helpers import (
 from tui import state
 from tui.checking import check
 from tui.command import command_line
+from tui.model_option import named_model
 from tui.quick import is_quick
 from tui.scene import panes
+from tui.serve.words import arguments
 
 PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "grid", "predictions")
 
@@ -44,7 +50,7 @@ async def test_weights_are_those_of_transformers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "name"), [((60, 18), "2 layers"), ((80, 24), "bert-legacy"), ((120, 36), "BERT")]
+    ("size", "name"), [((60, 18), "bert-legacy"), ((80, 24), "bert-legacy"), ((120, 36), "BERT")]
 )
 async def test_header_says_what_it_is(view, size, name):
     async with open_app(view, size) as pilot:
@@ -186,10 +192,28 @@ def test_command_names_the_model_by_its_whole_path(view):
     assert command_line(view) == f"attn-tui --model {path} --query 1 '{WORDS}'"
 
 
+@pytest.mark.parametrize("name", ["some/bert", "some/bert@main", "a package"])
+def test_command_names_the_model_as_it_was_asked_for(view, name, monkeypatch):
+    path = Path(view.request.model.path)
+    monkeypatch.setattr(found_models, "cached", lambda hub: path)
+    monkeypatch.setattr(found_models, "found_models", lambda: [("a package", path)])
+    model = named_model(name)
+    assert model == view.request.model  # one model, whatever it is called
+    named = replace(view, request=replace(view.request, model=model))
+    assert shlex.split(command_line(named))[:3] == ["attn-tui", "--model", name]
+    # A process of the same machine has no environment to look names up with.
+    assert arguments(named)[:2] == ["--model", str(path)]
+
+
+def test_command_has_the_path_where_there_is_one(view, monkeypatch):
+    path = Path(view.request.model.path)
+    monkeypatch.chdir(path.parent)
+    named = replace(view, request=replace(view.request, model=named_model(path.name)))
+    assert shlex.split(command_line(named))[:3] == ["attn-tui", "--model", str(path)]
+
+
 @pytest.mark.parametrize("pane", ["numbers", "learning"])
 def test_panes_without_anything_to_show_are_refused(view, pane):
-    from dataclasses import replace
-
     from core.errors import SettingError
 
     with pytest.raises(SettingError, match=f"pane {pane} has nothing to show: leave the model out"):
@@ -220,8 +244,6 @@ async def test_derivation_follows_the_cursor_and_steps_through_its_stages(view):
 
 
 def test_stage_that_a_real_model_has_not_is_refused(view):
-    from dataclasses import replace
-
     from core.errors import SettingError
 
     with pytest.raises(SettingError, match="stage embedding is not worked out of a real model"):

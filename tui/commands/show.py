@@ -136,7 +136,8 @@ def show(
         check_statistics(format, derive, predictions, options)
     if predictions:
         check_predictions(format, derive, options)
-    check_reading(format, derive or predictions, options)
+    named = {"derive": derive, "predictions": predictions}
+    check_reading(format, next((name for name, there in named.items() if there), None), options)
     if format == "svg":
         view = view_to_show(words, lesson, options, step=0)
         write_picture(view, theme, size, lesson, output)

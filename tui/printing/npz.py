@@ -15,10 +15,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from core.learning_types import History
-from core.types import Array, Attention, CheckpointModel, Side, Tokens, Trace
+from core.reading import Read, Rows, read_layer, words_of
+from core.types import Array, Attention, CheckpointModel, LayerTrace, Side, Tokens, Trace
 from tui.printing.table import Part
 
 BLOCK_BYTES = 2**26  # of logits that are made at a time
+READ_ROWS = 256  # of a pattern that are read at a time
 # The arrays of a layer in the order of computation.
 ARRAYS = (
     *("resid_pre", "source", "q", "k", "v", "dot", "attn_scores", "mask", "pattern", "z"),
@@ -50,6 +52,8 @@ def entries(trace: Trace, part: Part) -> Iterator[Entry]:
     yield from _of_texts(trace)
     if part.head is not None:
         yield _ready("heads", np.array([part.head]))
+    if part.reading is not None and part.reading.words:
+        yield from _of_words(trace)
     for attention, layer in part.layers(trace):
         yield from _of_layer(trace, attention, layer, part)
     if trace.history is not None:
@@ -91,6 +95,18 @@ def _of_text(which: str, side: Side) -> Iterator[Entry]:
     yield _ready(f"{which}pos_embed", side.pos_embed)
 
 
+def _of_words(trace: Trace) -> Iterator[Entry]:
+    """For each token, the number of its word."""
+    yield _ready("words", _word_of_each(trace.tokens))
+    if trace.target_tokens is not None:
+        yield _ready("target_words", _word_of_each(trace.target_tokens))
+
+
+def _word_of_each(tokens: Tokens) -> Any:
+    words = words_of(tokens)
+    return np.repeat(np.arange(len(words)), [len(word) for word in words])
+
+
 def _pieces(tokens: Tokens) -> Any:
     """The vocabulary's own spelling, for labels."""
     return np.array([token.piece for token in tokens])
@@ -103,9 +119,28 @@ def _of_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> Ite
         array = attention.masks[layer] if name == "mask" else getattr(arrays, name)
         if array is not None:
             yield _some_heads(f"{start}.{name}", array, part.head)
+    if part.reading is not None:
+        yield from _as_read(start, read_layer(part.reading, attention, layer), arrays, part.head)
     if arrays.weights is not None:
         for name in WEIGHTS:
             yield _ready(f"{start}.{name}", getattr(arrays.weights, name))
+
+
+def _as_read(start: str, read: Read, arrays: LayerTrace, head: int | None) -> Iterator[Entry]:
+    """A layer's pattern as it is read, and where columns are cut, what was removed of each row."""
+    heads = range(arrays.pattern.shape[0]) if head is None else [head]
+    shape, dtype = (len(heads), len(read.queries)), np.dtype(np.float64)
+
+    def parts() -> Iterator[Rows]:
+        for each in heads:
+            for first in range(0, shape[1], READ_ROWS):
+                yield read.rows(each, first, first + READ_ROWS)
+
+    yield Entry(
+        f"{start}.read", (*shape, len(read.keys)), dtype, lambda: (rows.weights for rows in parts())
+    )
+    if read.reading.cuts:
+        yield Entry(f"{start}.removed", shape, dtype, lambda: (rows.removed for rows in parts()))
 
 
 def _some_heads(name: str, array: Any, head: int | None) -> Entry:

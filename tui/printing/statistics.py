@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.head_statistics import HeadFacts, layer_facts, meant
+from core.head_statistics import HeadFacts, Meant, layer_facts, meant
 from core.language import _
 from core.names import STATISTICS
+from core.reading import read_layer
 from core.types import Trace
 from tui.labels import MASKED, weight
+from tui.printing.reading import fact, json_head
 from tui.printing.show import as_json, document_head
 from tui.printing.table import Names, Part, TextRows, facts, folded
 
@@ -37,15 +39,22 @@ def statistics_lines(
 
 
 def _rows(trace: Trace, part: Part) -> Iterator[Row]:
-    about = {name: meant(attention) for name, attention in trace.attentions.items()}
+    about: dict[str, Meant] = {}
     for attention, layer in part.layers(trace):
-        found = layer_facts(trace, attention, layer, about[attention.name])
+        name, read = attention.name, None
+        if part.reading is not None:
+            read = read_layer(part.reading, attention, layer)
+        if name not in about:
+            about[name] = meant(attention, read)
+        found = layer_facts(trace, attention, layer, about[name], read)
         for head in part.heads(trace, attention.name):
             yield Row(attention.name, found[head])
 
 
 def _table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> Iterator[str]:
     yield from facts(trace)
+    if part.reading is not None:
+        yield fact(part.reading)
     yield ""
     yield _("means over the rows whose weight could have gone elsewhere; entropy in bits")
     several, names, cells = trace.decoder is not None, [], []
@@ -61,7 +70,9 @@ def _table_lines(trace: Trace, part: Part, precision: int, width: int | None) ->
 
 
 def _json_lines(trace: Trace, part: Part) -> Iterator[str]:
-    head = ", ".join(f"{as_json(name)}: {as_json(value)}" for name, value in document_head(trace))
+    told = [*document_head(trace)]
+    told += [] if part.reading is None else json_head(part.reading, trace)
+    head = ", ".join(f"{as_json(name)}: {as_json(value)}" for name, value in told)
     yield f'{{{head}, "heads": ['
     before = ""
     for row in _rows(trace, part):

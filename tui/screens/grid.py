@@ -49,8 +49,9 @@ class GridScreen(Part):
             return
         from tui.survey import Survey  # not needed for the first frame
 
-        if self._survey is None or not self._survey.is_of(scene.trace, scene.view.attention):
-            self._survey = Survey(scene.trace, scene.view.attention)
+        what = scene.trace, scene.view.attention, scene.view.reading
+        if self._survey is None or not self._survey.is_of(*what):
+            self._survey = Survey(*what)
         survey = self._grid.survey = self._survey
         wanted = self._grid.wanted(scene)
         missing = survey.missing(wanted)

@@ -68,10 +68,10 @@ READING = (
     (
         N_("Signs"),
         N_(
-            "× a blocked token · – or · a masked cell, exactly 0 · * a number typed over · <0.001"
-            " a weight that is not 0 but rounds to it · full bar: the weight that a whole bar"
-            " stands for · bits: entropy of the row, from 0 (one key) to log2 of the number of"
-            " keys (all alike)."
+            "× a blocked token, or a dropped column · – or · a masked cell, exactly 0 · * a number"
+            " typed over · <0.001 a weight that is not 0 but rounds to it · full bar: the weight"
+            " that a whole bar stands for · bits: entropy of the row, from 0 (one key) to log2 of"
+            " the number of keys (all alike)."
         ),
     ),
     (
@@ -82,7 +82,7 @@ READING = (
             " next, self, first, special. Else it says how evenly the weight is spread, as entropy"
             " ÷ its largest value: focused to 0.5, broad from 0.9, mixed between. Each number is a"
             " mean over the rows whose weight could have gone elsewhere; – where there is no such"
-            " row."
+            " row. Dropped columns and merged words count as they are read."
         ),
     ),
     (

@@ -29,7 +29,12 @@ class PairsScreen(Part):
     def _key(self, scene: Scene) -> tuple[object, ...]:
         """What decides a ranking; the request stands for its trace, which would be kept alive."""
         view = scene.view
-        return scene.trace.request, view.attention, view.layer, view.head
+        reading = view.reading if self._as_ranked(scene).read is not None else None
+        return scene.trace.request, view.attention, view.layer, view.head, reading
+
+    def _as_ranked(self, scene: Scene) -> Scene:
+        """As the pane reads it where the pair is seen: the matrix, unless the derivation is."""
+        return scene if scene.view.pane == "derivation" else self.state.as_read(scene)
 
     def rank(self) -> int | None:
         """Which pair was jumped to, counted from 0; None once something else is selected."""
@@ -43,11 +48,11 @@ class PairsScreen(Part):
 
     def _ranking(self, scene: Scene) -> tuple[Pair, ...]:
         """The strongest pairs of the selected head, found once."""
-        from core.pooling import strongest  # not needed for the first frame
-
         key = self._key(scene)
         if self._ranked[0] != key:
-            self._ranked = (key, strongest(scene.layer.pattern, scene.view.head, scene.plain.mask))
+            from tui.widgets.pooled import strongest_pairs  # not needed for the first frame
+
+            self._ranked = (key, strongest_pairs(self._as_ranked(scene)))
         return self._ranked[1]
 
     def action_pair(self, by: int) -> None:
@@ -57,7 +62,7 @@ class PairsScreen(Part):
             return
         pairs, view = self._ranking(scene), scene.view
         if not pairs:
-            self.warn(_("this head has no pair: every key is masked"))
+            self.warn(_("this head has no pair: every key is masked or dropped"))
             return
         rank, last = self.rank(), len(pairs) - 1
         place = 0 if rank is None else rank + by

@@ -110,8 +110,7 @@ def _session_words(words: tuple[str, ...], theme: str | None, options: dict[str,
         The view or what is allowed is refused.
     """
     from core.tokenization import PATTERNS, set_most_tokens
-    from tui.command import command_line
-    from tui.serve.words import words_of
+    from tui.serve.words import arguments
 
     limits = take_allowances(options)
     view: View = build_view(one_text(words), options)
@@ -128,7 +127,7 @@ def _session_words(words: tuple[str, ...], theme: str | None, options: dict[str,
         given += ["--allow-model", model.path]
     if table() is not None:
         given.append("--ascii")
-    return [*given, *words_of(command_line(view, theme))[1:]]
+    return [*given, *arguments(view, theme)]
 
 
 def _check_numbers(options: dict[str, Any]) -> None:

@@ -12,9 +12,8 @@ import click
 
 from core.errors import AttnError
 from tui.asked import build_view
-from tui.command import command_line
 from tui.lessons import Guide, changed, step_index, view_at
-from tui.serve.words import words_of
+from tui.serve.words import arguments
 from tui.text_given import LESSON, one_text
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Leader:
     def tell(self, view: View, guide: Guide | None) -> None:
         """Send a view if it is not the last one; one that no command line can carry is not sent."""
         try:
-            words = words_of(command_line(view, None, guide))[1:]
+            words = arguments(view, guide=guide)
         except (AttnError, ValueError):
             return
         if words != self._told:

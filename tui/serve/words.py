@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+
+from core.types import CheckpointModel
+from tui.command import command_line
+from tui.lessons import Guide
+from tui.scene import View
 
 _PART = re.compile(
     r"""(?P<space>\s+) | '(?P<single>[^']*)' | "(?P<double>[^"\\$`]*)"
@@ -12,6 +18,18 @@ _PART = re.compile(
 )
 _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))", re.DOTALL)
 _NAMED = {"n": b"\n", "t": b"\t", "r": b"\r"}
+
+
+def arguments(view: View, theme: str | None = None, guide: Guide | None = None) -> list[str]:
+    """The words of `command_line` behind the program's name, for a process of this machine.
+
+    Its environment is empty, so it would not find the folders that names are looked up in: a model
+    is its path.
+    """
+    model = view.request.model
+    if isinstance(model, CheckpointModel):
+        view = replace(view, request=replace(view.request, model=replace(model, asked=None)))
+    return words_of(command_line(view, theme, guide))[1:]
 
 
 def words_of(command: str) -> list[str]:

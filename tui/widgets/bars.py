@@ -91,7 +91,9 @@ def header_line(view: View | None, palette: Palette, width: int) -> Line:
         warnings = [honest(learning), _("learned on one sentence"), _("learned: no meaning")]
     shorter = [f"  {seed}{shape}", facts]
     if said == TRAINED:
-        shorter = [f"  {name} · {shape}" for name in (model_name(model), model.name)] + [facts]
+        named = [f"{name} · {shape}" for name in (model_name(model), model.name)]
+        only = [f"  {model.name}", facts]  # of two stacks it is news which is seen
+        shorter = [f"  {left}" for left in named] + (only if writes is None else only[::-1])
     for left in (longer, *shorter):
         for warning in warnings[:1] if left is longer else warnings:
             gap = width - line_cells(name) - cell_len(left) - cell_len(warning) - 1

@@ -38,7 +38,7 @@ _NEGATIVE = RAMP_STEPS  # the colour of a score below 0, after those of the ramp
 
 def full_value(scene: Scene, statistic: str) -> float:
     """The number of full colour: the same for every head, layer and text of this length."""
-    return max(1.0, log2(len(scene.attention.keys.tokens))) if statistic == "entropy" else 1.0
+    return max(1.0, log2(len(scene.keys))) if statistic == "entropy" else 1.0
 
 
 def number(value: float | None, statistic: str) -> str:
@@ -133,6 +133,8 @@ def filled(words: Sequence[str], cells: int, most: int) -> list[str]:
 
 class GridPane(Pane):
     """All heads at a glance."""
+
+    reads = True
 
     BINDINGS: ClassVar[list[Binding]] = GRID_BINDINGS  # type: ignore[assignment]
 

@@ -12,6 +12,7 @@ from core.names import SCALES
 from core.text import label
 from tui.labels import (
     DROPPED,
+    MASKED_CELL,
     capitalized,
     pad,
     short_signed,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from tui.widgets.pooled import Bins
 
 _MARK = 2
-_MASKED = "·"
 _REMOVED_DIGITS = 3
 _ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
@@ -91,7 +91,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
             if not keep:
-                text, style = _sign(_MASKED, shown.cell), palette.dim
+                text, style = _sign(MASKED_CELL, shown.cell), palette.dim
             elif gone is not None and gone[key]:
                 text, style = _sign(DROPPED, shown.cell), palette.dim
             else:
@@ -124,8 +124,13 @@ def _sign(sign: str, cells: int) -> str:
     return sign.rjust(cells) if cells < _DIGITS_FROM else f"{sign} ".rjust(cells)
 
 
+def scale_word(scale: str) -> str:
+    """What the colours are by, for a header; nothing where they are by the whole matrix."""
+    return {"row": _("by row"), "log": _("log")}.get(scale, "")
+
+
 def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
-    scale = {"row": _("by row"), "log": _("log")}.get(scene.view.colours, "")
+    scale = scale_word(scene.view.colours)
     line: Line = [(pad(f" {scale}", shown.left), palette.dim if scale else palette.base)]
     at = scene.key
     for key in shown.keys:
@@ -139,13 +144,6 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     if shown.aside:
         line.append((pad(_("removed"), shown.aside, ">"), palette.dim))
     return line
-
-
-def _matrix_place(layer: int, head: int, crosses: bool) -> str:
-    words = _("layer {layer} · head {head} · query ↓ key →")
-    if crosses:
-        words = _("layer {layer} · head {head} · target ↓ source →")
-    return words.format(layer=layer, head=head)
 
 
 def _number(scene: Scene) -> str:
@@ -200,12 +198,13 @@ class MatrixPane(Pane):
         if scene.trace.decoder is not None:
             name = _(view.attention)
             name = capitalized(name)
-        place = _matrix_place(view.layer, view.head, scene.crosses)
+        facts = [_("layer {layer} · head {head}").format(layer=view.layer, head=view.head)]
         if self._bins is not None and not self._bins.exact:
-            place = _("{pool} of each cell").format(pool=_(view.pool)) + " · " + place
+            facts.append(_("pooled: {pool}").format(pool=_(view.pool)))
+        facts.append(_("target ↓ source →") if scene.crosses else _("query ↓ key →"))
         return [
             (name, palette.strong),
-            (" · " + place, palette.dim),
+            ("".join(f" · {fact}" for fact in facts), palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
@@ -215,7 +214,7 @@ class MatrixPane(Pane):
                 query=label(scene.query_token), key=label(scene.key_token), number=_number(scene)
             )
         ]
-        if self.rank is not None and scene.read is None:  # pairs are ranked as they are
+        if self.rank is not None:
             facts.append(_("pair {n} by weight").format(n=self.rank + 1))
         if self._bins is not None and self._pooled is not None:
             cell = self._bins.facts(scene, self._pooled[1])
@@ -224,8 +223,7 @@ class MatrixPane(Pane):
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
-        colours = SCALES[0] if self._bins is not None else scene.view.colours
-        facts += scale_in_words(colours, self._full(scene))
+        facts += scale_in_words(scene.view.colours, self._full(scene))
         return facts
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
@@ -240,14 +238,15 @@ class MatrixPane(Pane):
     def _whole(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         """The whole pattern, pooled to the pane once."""
         from core.pooling import pooled  # not needed for the first frame
-        from tui.widgets.pooled import AsShown, bins, pooled_lines
+        from tui.widgets.pooled import bins, pooled_lines
 
         view, shown = scene.view, bins(scene, width, height)
         place = (view.attention, view.layer, view.head)
         # The request stands for its trace, which would be kept alive.
         key = (scene.trace.request, place, shown.shape, view.pool, view.reading)
         if self._pooled is None or self._pooled[0] != key:
-            found = pooled(AsShown(scene), view.head, scene.mask, *shown.shape, view.pool)
+            dropped = None if scene.read is None else scene.read.dropped
+            found = pooled(scene.pattern, view.head, scene.mask, *shown.shape, view.pool, dropped)
             self._pooled = (key, found)
         self._bins = shown
         return pooled_lines(scene, palette, shown, self._pooled[1], self._full(scene))

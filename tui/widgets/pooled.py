@@ -1,31 +1,27 @@
-"""The whole pattern of a head, in cells that stand for ranges of queries and keys."""
+"""The whole pattern of a head, in cells that stand for ranges of queries and keys.
+
+Colours, signs and readings are those of the exact matrix.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
+from rich.cells import cell_len
+
+from core.explain import shades
 from core.language import _
-from core.pooling import Pooled, edges, strongest_in
-from tui.labels import signed, weight
+from core.pooling import Pair, Pooled, edges, strongest, strongest_in
+from tui.labels import DROPPED, MASKED_CELL, pad, signed, weight
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
+from tui.widgets.matrix import scale_word
 
 _MARK = 2
 _RULER = 10  # columns from one number over them to the next
-
-
-class AsShown:
-    """The pattern as it is shown, of which rows of the selected head can be picked."""
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-
-    def __getitem__(self, place: tuple[Any, ...]) -> Any:
-        _head, rows, *columns = place
-        return self._scene.rows(rows.start, rows.stop).weights[(slice(None), *columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +63,8 @@ class Bins:
         view = scene.view
         place = self.of(scene.query, scene.key)
         queries, keys = self.ranges(*place)
-        number = _("masked")
-        if found.allowed[place]:
+        number = _("dropped") if found.gone[place] else _("masked")
+        if found.allowed[place] and not found.gone[place]:
             write = signed if scene.signed else weight
             value = write(float(found.values[place]), view.precision)
             number = f"{_(view.pool)} {value}"
@@ -83,14 +79,28 @@ class Bins:
             for place, count in zip((row, column), self.shape, strict=True)
         )
         queries, keys = self.ranges(row, column)
-        pair = strongest_in(AsShown(scene), scene.view.head, scene.mask, queries, keys)
+        pair = strongest_in(scene.pattern, scene.view.head, scene.mask, queries, keys)
         at = (queries.start, keys.start) if pair is None else (pair.query, pair.key)
         return {"query": scene.query_at(at[0]), "key": scene.key_at(at[1])}
 
 
+def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
+    """The strongest pairs of the selected head as it is shown: of tokens, or the first tokens of
+    words; none whose key is dropped.
+    """
+    if scene.read is None:
+        return strongest(scene.pattern, scene.view.head, scene.mask)
+    found = strongest(scene.pattern, scene.view.head, scene.read.kept)
+    return tuple(
+        Pair(scene.query_at(pair.query), scene.key_at(pair.key), pair.weight)
+        for pair in found
+        if pair.weight or not scene.cuts  # of a row with nothing left every pair is 0
+    )
+
+
 def bins(scene: Scene, width: int, height: int) -> Bins:
     """As many cells as fit, below a header."""
-    label = len(str(len(scene.queries) - 1))
+    label = max(len(str(len(scene.queries) - 1)), cell_len(scale_word(scene.view.colours)) - 1)
     room = max(1, width - _MARK - label - 1)
     return Bins(
         label,
@@ -104,27 +114,31 @@ def pooled_lines(
 ) -> list[Line]:
     """A header with numbers of keys, then a line for each range of queries."""
     row, at = shown.of(scene.query, scene.key)
-    lines = [_header(palette, shown, at)]
+    parts = shades(found.values.astype(np.float64), full, scene.view.colours)
+    lines = [_header(scene, palette, shown, at)]
     for y, start in enumerate(shown.queries[:-1]):
         chosen = y == row
         style = palette.selected if chosen else palette.dim
         line: Line = [("▶ " if chosen else "  ", palette.selected)]
         append(line, f"{start:>{shown.label}} ", style)
-        values, allowed = found.values[y].tolist(), found.allowed[y].tolist()
-        for x, (value, some) in enumerate(zip(values, allowed, strict=True)):
-            style = palette.ink[ramp_step(value / full)] if some else palette.dim
+        signs = np.where(found.gone[y], DROPPED, np.where(found.allowed[y], "", MASKED_CELL))
+        cells = zip(found.values[y].tolist(), parts[y].tolist(), signs.tolist(), strict=True)
+        for x, (value, part, sign) in enumerate(cells):
+            style = palette.dim if sign else palette.ink[ramp_step(part)]
             if value < 0:
                 style = palette.negative
             if chosen and x == at:
                 style = palette.cursor_glyph
-            append(line, column(abs(value) / full) if some else "·", style)
+            append(line, sign or column(part), style)
         lines.append(line)
     return lines
 
 
-def _header(palette: Palette, shown: Bins, at: int) -> Line:
-    """Numbers of keys over the columns where they begin, and a mark over the selected column."""
-    columns = shown.shape[1]
+def _header(scene: Scene, palette: Palette, shown: Bins, at: int) -> Line:
+    """Numbers of keys over the columns where they begin, and a mark over the selected column;
+    before them what the colours are by.
+    """
+    columns, scale = shown.shape[1], scale_word(scene.view.colours)
     text = [" "] * columns
     for x in range(0, columns, _RULER):
         number = str(shown.keys[x])
@@ -132,7 +146,7 @@ def _header(palette: Palette, shown: Bins, at: int) -> Line:
             text[x : x + len(number)] = number
     before, after = "".join(text[:at]), "".join(text[at + 1 :])
     return [
-        (" " * shown.left, palette.base),
+        (pad(f" {scale}", shown.left), palette.dim if scale else palette.base),
         (before, palette.dim),
         ("▼", palette.selected),
         (after, palette.dim),
