@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from tui.serve.session import bounded
+from tui.terminal.size import bounded
 
 COMMAND = (sys.executable, "-I", "-c", "from tui.serve.web_child import main; main()")
 
@@ -27,9 +27,13 @@ def main() -> None:
     with tui.cli.parse(words) as ctx:
         app = demo_of(ctx.params).app()
 
-    from textual.drivers.web_driver import WebDriver
+    from textual.drivers import web_driver
 
-    class BoundedDriver(WebDriver):
+    from tui.terminal.keyboard import KeyboardParser
+
+    web_driver.XTermParser = KeyboardParser  # type: ignore[attr-defined]
+
+    class BoundedDriver(web_driver.WebDriver):
         """A page may ask for any size."""
 
         def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
