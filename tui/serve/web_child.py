@@ -34,13 +34,21 @@ def main() -> None:
     web_driver.XTermParser = KeyboardParser  # type: ignore[attr-defined]
 
     class BoundedDriver(web_driver.WebDriver):
-        """A page may ask for any size."""
+        """A page may ask for any size, and for what is none; without a keyboard there is no end."""
 
         def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
             if packet_type == "resize":
-                columns, lines = bounded(payload["width"], payload["height"])
+                try:
+                    columns, lines = bounded(payload["width"], payload["height"])
+                except (TypeError, ValueError, OverflowError):
+                    return
                 payload = {**payload, "width": columns, "height": lines}
             super().on_meta(packet_type, payload)
+
+        def run_input_thread(self) -> None:
+            super().run_input_thread()
+            if not self.exit_event.is_set():  # the server is gone
+                self._loop.call_soon_threadsafe(self._app.exit)
 
     lock()
     app.driver_class = BoundedDriver

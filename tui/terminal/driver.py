@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Final
 
 from textual import events
-from textual._parser import ParseError
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
@@ -133,17 +132,10 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self._hang_up()
                     break
-                text = decoder.feed(data)
-                # To the parser an empty text is the end of the input, but it may be half a letter.
-                for message in parser.feed(text) if text else ():
+                for message in parser.feed(decoder.feed(data)):
                     self.process_message(message)
             for message in parser.tick():
                 self.process_message(message)
-        try:
-            for _ in parser.feed(""):
-                pass
-        except (EOFError, ParseError):
-            pass  # a key sequence was broken off: nobody waits for the rest
 
     def _read(self) -> bytes:
         """Read what has arrived; nothing means that the terminal is gone."""

@@ -17,6 +17,10 @@ class KeyboardParser(XTermParser):
     It is one generator: an error in it would be the end of the keyboard.
     """
 
+    def feed(self, data: str) -> Iterable[Message]:
+        # No text may be half a letter; to Textual it is the end.
+        return super().feed(data) if data else ()
+
     def parse(self, token_callback: Callable[[Message], None]) -> Generator[Any, str, None]:
         return super().parse(lambda token: token_callback(_drawable(token)))
 
