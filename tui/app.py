@@ -110,9 +110,7 @@ class AttnApp(App[None]):
         from tui.palette import SteadyPalette
 
         if not any(isinstance(screen, CommandPalette) for screen in self.screen_stack):
-            self.push_screen(
-                SteadyPalette(placeholder=_("Search for commands…"), id="--command-palette")
-            )
+            self.push_screen(SteadyPalette(placeholder=_("Search for commands…")))
 
     def _checked(self, name: str) -> str:
         # An ansi theme with NO_COLOR is black on black, and the ramp needs known colours.

@@ -6,15 +6,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from textual import on
+from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.message import Message
-from textual.widgets import Input, OptionList
 
 from core.errors import AttnError
 from core.language import N_, _, spoken
@@ -28,6 +27,7 @@ from tui.choices import SHOWN
 from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
 from tui.scene import panes, translates
 from tui.screens.explorer import ExplorerScreen
+from tui.screens.once import LeftOnce
 from tui.wording import mask_in_words
 
 MASKS = (
@@ -66,33 +66,40 @@ def lessons() -> list[Lesson]:
         return []
 
 
-class SteadyPalette(CommandPalette):
-    """Textual's palette, whose page keys fail as long as its list has no line to show, and which is
-    closed twice by two keys in one read.
+class SteadyList(CommandList):
+    """Textual's list, which looks for a line that was clicked on and is gone."""
+
+    async def _on_click(self, event: events.Click) -> None:
+        if event.style.meta.get("option", 0) >= self.option_count:
+            event.prevent_default()
+
+
+class SteadyPalette(LeftOnce, CommandPalette):
+    """Textual's palette, whose page keys fail as long as its list has no line to show, and which
+    begins to search also when it is closed.
     """
 
-    _leaves = False
     BINDINGS: ClassVar = [
         Binding("pagedown", "page('page_down')", "next page", show=False),
         Binding("pageup", "page('page_up')", "page before", show=False),
     ]
+
+    def compose(self) -> ComposeResult:
+        for widget in super().compose():
+            yield SteadyList() if isinstance(widget, CommandList) else widget
+
+    def _on_mount(self, event: events.Mount) -> None:
+        if self.left:  # before it has opened: there is nobody to search for
+            event.prevent_default()
 
     def action_page(self, name: str) -> None:
         commands = self.query_one(CommandList)
         if commands.size.height:
             getattr(commands, f"action_{name}")()
 
-    @on(Input.Submitted)
-    @on(OptionList.OptionSelected)
-    def _only_once(self, event: Message) -> None:
-        if self._leaves:
-            event.prevent_default()  # as a command is already on its way
-
-    def dismiss(self, result: object = None) -> AwaitComplete:
-        if self._leaves:
-            return AwaitComplete()
-        self._leaves = True
-        return super().dismiss(result)  # type: ignore[arg-type]
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        self._cancel_gather_commands()  # one may have begun since Textual cancelled the last
+        return super().dismiss(result)
 
 
 class ExplorerCommands(Provider):

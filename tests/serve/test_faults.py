@@ -1,14 +1,23 @@
 """What a demo survives, with the sentence still there; and how it ends when it does not."""
 
+import contextlib
+import itertools
 import os
 import random
+import select
+import time
+from pathlib import Path
 
 import pytest
 
 from tests.cli.command import ATTN_TUI
 from tests.serve.helpers import READY, leave
+from tests.serve.noise import noise
 from tests.terminal.pty_session import PtySession
 from tests.terminal.test_driver import assert_restored
+
+# Looks at a busy program before it gets the next piece all the same.
+PATIENCE = 40
 
 
 def demo(*arguments, **options):
@@ -49,29 +58,90 @@ def test_a_megabyte_pasted():
         leave(session)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_random_bytes(seed):
-    """They may say yes to the question before the end; nothing else ends it, and no fault."""
-    draw = random.Random(seed)
-    with demo() as session:
-        session.wait_for(READY)
-        for _ in range(60):
-            if session.process.poll() is None:
-                session.send(draw.randbytes(64))
-            session.pump(0)
-        session.send("\x1b[201~" * (session.process.poll() is None))
+class Noisy(PtySession):
+    """A demo that gets noise as fast as it takes it; what it draws is kept and not drawn.
 
-        def settled():
-            for key in ("\x1b", "\x1b", "\x11", "y"):
-                if session.process.poll() is None:
-                    session.send(key)
-                session.pump(0.2)
-            return session.process.poll() is not None
+    It has taken a piece when it waits for the next one, or goes on with something for a while, as
+    learning does. Who types must not wait for a program that is busy, but nor does a person type a
+    thousand keys ahead.
+    """
 
-        session.wait_for(settled)
-        assert session.wait_for_exit() == 0, session.output[-2000:]
-        assert "fault" not in session.output.replace("default", "")
-        assert_restored(session)
+    def __init__(self, seed, pieces):
+        super().__init__([str(ATTN_TUI), "--demo", "The cat sat"])
+        self.seed = seed
+        self.pieces = pieces
+        self.sent = 0
+        self._busy = 0
+
+    def fileno(self):
+        return self._master
+
+    def _take(self, data):
+        self.output += data.decode(errors="replace")
+
+    def draws(self):
+        return "\x1b[?1049h" in self.output
+
+    def step(self):
+        """Give it a piece if it waits for one; whether it still runs."""
+        self.pump(0)
+        pid = self.process.pid
+        try:
+            state = Path(f"/proc/{pid}/task/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        self._busy = 0 if state == "S" and self.draws() else self._busy + 1
+        if self._busy in (0, PATIENCE) and self.process.poll() is None:
+            self._busy = 0
+            piece = next(self.pieces)
+            self.send(piece)
+            self.sent += len(piece)
+        return self.process.poll() is None
+
+    def settle(self):
+        """To its end, whatever is on its screen; it may have been reached before."""
+        self.send("\x1b[201~" * (self.process.poll() is None))
+        keys = itertools.cycle(("\x1b", "\x1b", "\x11", "y"))
+
+        def gone():
+            if self.process.poll() is None:
+                self.send(next(keys))
+            self.pump(0.2)
+            return self.process.poll() is not None
+
+        self.wait_for(gone)
+        told = f"seed {self.seed}: {self.output[-2000:]}"
+        assert self.wait_for_exit() == 0, told
+        assert "fault" not in self.output.replace("default", ""), told
+        assert_restored(self)
+
+
+def test_noise_for_thirty_seconds():
+    """Ten demos at once, ten seeds, 30 s by the clock, each fed as fast as it takes it.
+
+    By the seed they get any bytes (but ^C, ^Z and ^\\, which are signals to a demo that has just
+    ended), keys that mean something, or what terminals report. Some of it says yes to the question
+    before the end; then the seed goes on with another demo. Nothing else ends one, no fault does,
+    and all of them can be left, with the terminal as it was.
+    """
+    feeds = {seed: noise(seed) for seed in range(10)}
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(Noisy(*feed)) for feed in feeds.items()]
+        for session in running:
+            session.wait_for(session.draws)
+        ended, end = [], time.monotonic() + 30
+        while time.monotonic() < end:
+            for at, session in enumerate(running):
+                if not session.step():
+                    session.settle()
+                    ended.append(session)
+                    running[at] = stack.enter_context(Noisy(session.seed, feeds[session.seed]))
+            select.select(running, [], [], 0.005)
+        for session in running:
+            session.settle()
+            ended.append(session)
+    for seed in feeds:
+        assert sum(session.sent for session in ended if session.seed == seed) > 0
 
 
 def test_a_limit_of_memory():

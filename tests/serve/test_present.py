@@ -163,6 +163,7 @@ def test_the_presenter_is_one_who_knows_the_code(server):
         with presenter(server) as second:
             assert second.wait_for_exit() == 1
             assert "Somebody presents already." in second.output
+            assert "presenter turned away: somebody presents" in server.said
         leave(leader)
     with presenter(server) as again:
         again.wait_for("you present")

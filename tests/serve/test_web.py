@@ -41,7 +41,6 @@ def serving(folder, *arguments, **variables):
         address = wait_until(lambda: re.search(r"http://\S+", log.read_text()))[0]
         wait_until(lambda: answers(port))
         yield process, address, log
-        assert process.poll() is None, log.read_text()
     finally:
         process.kill()
         process.wait()
@@ -51,6 +50,7 @@ def serving(folder, *arguments, **variables):
 def server(tmp_path):
     with serving(tmp_path) as running:
         yield running
+        assert running[0].poll() is None, running[2].read_text()
 
 
 @pytest.fixture(scope="module")

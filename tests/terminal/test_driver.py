@@ -3,6 +3,7 @@
 import re
 import signal
 import sys
+import termios
 
 import pytest
 
@@ -271,3 +272,41 @@ def test_the_suspend_key_does_nothing() -> None:
         session.wait_for(READY)
         session.send("a\x1ab")
         session.wait_for("ab|")
+
+
+NO_KEYS = [
+    "\x1b[99999999u",  # beyond Unicode
+    "\x1b[97;1;99999999u",
+    "\x1b[99999999999999999999u",
+    "\x1b[55296u",  # half of a surrogate pair
+    "\x1b[97;1;56320u",
+    "\x1b[?2048;2$y\x1b[48;24;80;0;0t\x1b[<35;5;5M",  # a window of no pixels
+    "\x1b[48;0;0;0;0t\x1b[<35;5;5M\x1b[48;24;80;480;800t",
+]
+
+
+@pytest.mark.parametrize("sequence", NO_KEYS)
+def test_numbers_that_mean_nothing_do_not_end_the_app(sequence: str) -> None:
+    """What follows them is still typed, and the terminal as it was."""
+    with PtySession(SAMPLE) as session:
+        session.wait_for(READY)
+        session.send(sequence)
+        session.send("ok")
+        session.wait_for("ok|")
+        session.send(CTRL_Q)
+        assert session.wait_for_exit() == 0
+        assert_restored(session)
+
+
+@pytest.mark.parametrize("report", [False, True])
+def test_a_screen_has_bounds(report: bool) -> None:
+    """Whatever size a terminal says that it has, nothing is made for four milliards of cells."""
+    with PtySession(SAMPLE) as session:
+        session.wait_for(READY)
+        if report:
+            session.send("\x1b[?2048;2$y\x1b[48;65535;65535;0;0t")
+        else:
+            termios.tcsetwinsize(session.slave, (65_535, 65_535))
+        session.wait_for("size 500x200")
+        session.send(CTRL_Q)
+        assert session.wait_for_exit() == 0

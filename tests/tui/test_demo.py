@@ -242,6 +242,16 @@ async def test_messages_show_no_path_of_the_host(tmp_path):
             assert screen.state.error is not None
 
 
+async def test_a_panic_tells_nothing_of_the_host(capsys):
+    """Textual's way out when the keyboard fails."""
+    app = DemoApp(make_view(), allowed=everything())
+    async with app.run_test() as pilot:
+        pilot.app.panic(__file__)
+    said = "".join(capsys.readouterr())
+    assert "because of a fault" in said
+    assert __file__ not in said.replace("\n", "")
+
+
 async def test_a_fault_ends_it_without_a_traceback(capsys):
     app = DemoApp(make_view(), allowed=everything())
 

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from core.errors import AttnError
 from tui.labels import capitalized
+from tui.screens.once import LeftOnce
 
 Answer = TypeVar("Answer")
 
@@ -19,22 +20,18 @@ Answer = TypeVar("Answer")
 class LineInput(Input):
     """An input that takes all keys in their order.
 
-    Textual inserts letters at once and deletes and submits by a binding, which comes after the
-    letters that arrive in the same read: from a slow line, ``12⌫3`` would become 12.
+    Textual inserts letters at once and moves, deletes and submits by a binding, which comes after
+    the letters that arrive in the same read: from a slow line, ``12⌫3`` would become 12.
     """
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key not in ("backspace", "enter"):
-            return
-        event.stop()
-        event.prevent_default()
-        if event.key == "enter":
-            await self.action_submit()
-        else:
-            self.action_delete_left()
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(binding.action)
 
 
-class Prompt(ModalScreen[Answer | None], Generic[Answer]):
+class Prompt(LeftOnce, ModalScreen[Answer | None], Generic[Answer]):
     """Shown over the explorer until enter or esc; gives what was typed, None for nothing.
 
     It has a `LineInput`, and a `Static` with the id ``fault``, which says what is wrong with it.

@@ -95,12 +95,12 @@ class DemoApp(AttnApp):
         if not self._exit:
             super()._handle_exception(error)
 
-    def _print_error_renderables(self) -> None:
+    def panic(self, *renderables: Any) -> None:
         """Say that there was a fault, but not where: a traceback names files of the host."""
-        if self._exception is not None:
-            self._exit_renderables.clear()
-            self.error_console.print(_("attn-tui has ended because of a fault; connect again."))
-        super()._print_error_renderables()
+        super().panic(_("attn-tui has ended because of a fault; connect again."))
+
+    def _fatal_error(self) -> None:
+        self.panic()
 
     # The end.
 

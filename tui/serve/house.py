@@ -93,6 +93,7 @@ class House:
             return 1
         if guest.presents and self.presentation is not None:  # there is always room for one
             if self.presentation.busy:
+                log(f"{guest.name} turned away: somebody presents")
                 tell(_("Somebody presents already."))
                 return 1
             return await self._host(session, guest, tell)

@@ -13,23 +13,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from tui.terminal.size import bounded
+
 if TYPE_CHECKING:
     from tui.serve.nursery import Child
 
 READ_SIZE = 65_536
 # Typed bytes that wait for the program; above the first no more are taken until below the second.
 INPUT_HIGH, INPUT_LOW = 65_536, 16_384
-MAX_SIZE = (500, 200)
-USUAL_SIZE = (80, 24)
 # Seconds that a process has to leave: its own limit is 1.8 after a signal.
 HANG_UP_PATIENCE, STOP_PATIENCE = 1.0, 2.5
-
-
-def bounded(columns: int | str, lines: int | str) -> tuple[int, int]:
-    """A size that a program can draw, whatever a client says."""
-    wished = zip((int(columns), int(lines)), MAX_SIZE, USUAL_SIZE, strict=True)
-    wide, high = (min(max(0, count), most) or usual for count, most, usual in wished)
-    return wide, high
 
 
 class Session:

@@ -12,9 +12,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from string import Template
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from aiohttp import BasicAuth, web
+from textual_serve import server
+from textual_serve.app_service import AppService
 from textual_serve.server import Server, to_int
 
 from core.language import _, spoken
@@ -22,6 +25,7 @@ from tui.serve.access import WRONG, Access
 from tui.serve.errors import cannot_listen
 from tui.serve.isolate import KEPT_OF_HOST
 from tui.serve.log import log
+from tui.serve.session import STOP_PATIENCE
 from tui.serve.web_child import COMMAND
 
 PAGE = Path(__file__).with_name("page.html")
@@ -33,6 +37,34 @@ POLICY = (
     " form-action 'none'; frame-ancestors 'none'"
 )
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class WebSession(AppService):
+    """textual-serve's session, which ends in time whatever its process and its page do."""
+
+    running: ClassVar[set[WebSession]] = set()
+
+    async def start(self, width: int, height: int) -> None:
+        self.running.add(self)
+        await super().start(width, height)
+
+    async def stop(self) -> None:
+        self.running.discard(self)
+        ending = asyncio.create_task(self._end())
+        await asyncio.wait({ending}, timeout=STOP_PATIENCE)
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        await asyncio.wait({ending}, timeout=STOP_PATIENCE)  # a page may take nothing any more
+        ending.cancel()
+
+    async def _end(self) -> None:
+        await super().stop()
+        if self._process is not None:
+            await self._process.wait()
+
+
+server.AppService = WebSession  # type: ignore[attr-defined]
 
 
 class WebServer(Server):
@@ -52,7 +84,13 @@ class WebServer(Server):
         """Serve until a signal says otherwise."""
         for name in ("textual-serve", "aiohttp"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        web.run_app(self._make_app(), host=self.host, port=self.port, print=self._announce)
+        web.run_app(
+            self._make_app(),
+            host=self.host,
+            port=self.port,
+            print=self._announce,
+            shutdown_timeout=STOP_PATIENCE,
+        )
 
     def _announce(self, *_of_aiohttp: object) -> None:
         """Tell the host what to tell the guests, now that they will be heard."""
@@ -69,7 +107,11 @@ class WebServer(Server):
                 web.static("/static", self.statics_path),
             ]
         )
+        app.on_shutdown.append(self._end_all)
         return app
+
+    async def _end_all(self, _app: web.Application) -> None:
+        await asyncio.gather(*(session.stop() for session in list(WebSession.running)))
 
     @web.middleware
     async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from tui.serve.session import bounded
+from tui.terminal.size import bounded
 
 COMMAND = (sys.executable, "-I", "-c", "from tui.serve.web_child import main; main()")
 
@@ -27,16 +27,28 @@ def main() -> None:
     with tui.cli.parse(words) as ctx:
         app = demo_of(ctx.params).app()
 
-    from textual.drivers.web_driver import WebDriver
+    from textual.drivers import web_driver
 
-    class BoundedDriver(WebDriver):
-        """A page may ask for any size."""
+    from tui.terminal.keyboard import KeyboardParser
+
+    web_driver.XTermParser = KeyboardParser  # type: ignore[attr-defined]
+
+    class BoundedDriver(web_driver.WebDriver):
+        """A page may ask for any size, and for what is none; without a keyboard there is no end."""
 
         def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
             if packet_type == "resize":
-                columns, lines = bounded(payload["width"], payload["height"])
+                try:
+                    columns, lines = bounded(payload["width"], payload["height"])
+                except (TypeError, ValueError, OverflowError):
+                    return
                 payload = {**payload, "width": columns, "height": lines}
             super().on_meta(packet_type, payload)
+
+        def run_input_thread(self) -> None:
+            super().run_input_thread()
+            if not self.exit_event.is_set():  # the server is gone
+                self._loop.call_soon_threadsafe(self._app.exit)
 
     lock()
     app.driver_class = BoundedDriver

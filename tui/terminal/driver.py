@@ -11,13 +11,12 @@ from functools import partial
 from typing import Any, Final
 
 from textual import events
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
 from tui.terminal import plain
+from tui.terminal.keyboard import KeyboardParser
 from tui.terminal.leaving import (
     RESTORE,
     Deadline,
@@ -25,6 +24,7 @@ from tui.terminal.leaving import (
     SignalWatch,
     end_if_threads_linger,
 )
+from tui.terminal.size import bounded
 from tui.terminal.streams import InputDecoder, TerminalFile, write_all
 
 SCREEN: Final = 2  # Textual paints on error output
@@ -78,6 +78,9 @@ class TerminalDriver(LinuxDriver):
         if not self._in_band_window_resize:
             self._loop.call_soon_threadsafe(self._tell_size)
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        return bounded(*super()._get_terminal_size())
+
     def _tell_size(self) -> None:
         size = Size(*self._get_terminal_size())
         self._app.post_message(events.Resize(size, size))
@@ -120,7 +123,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys until the driver stops or the terminal is gone."""
-        parser = XTermParser(self._debug)
+        parser = KeyboardParser(self._debug)
         decoder = InputDecoder()
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno], [], [], TICK)
@@ -129,17 +132,10 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self._hang_up()
                     break
-                text = decoder.feed(data)
-                # To the parser an empty text is the end of the input, but it may be half a letter.
-                for message in parser.feed(text) if text else ():
+                for message in parser.feed(decoder.feed(data)):
                     self.process_message(message)
             for message in parser.tick():
                 self.process_message(message)
-        try:
-            for _ in parser.feed(""):
-                pass
-        except (EOFError, ParseError):
-            pass  # a key sequence was broken off: nobody waits for the rest
 
     def _read(self) -> bytes:
         """Read what has arrived; nothing means that the terminal is gone."""
