@@ -7,6 +7,7 @@ from textual._compositor import Compositor
 
 from tests.tui.helpers import explorer_of, find, make_view, open_app, settle
 from tui.terminal.compositor import SpansCompositor
+from tui.widgets.lines import Lines, line_text
 
 SIZE = (120, 36)
 
@@ -15,8 +16,17 @@ def cells(screen):
     return [[screen.buffer[y][x] for x in range(SIZE[0])] for y in range(SIZE[1])]
 
 
+def shown(screen, widget):
+    """What a screen shows in the place of a widget."""
+    x, y, width, height = widget.region
+    return [line[x : x + width] for line in screen.display[y : y + height]]
+
+
+@pytest.mark.parametrize("no_color", [False, True])
 @pytest.mark.parametrize("text", ["The black cat drank the milk", "我想吃 酸菜鱼 cafe\u0301 milk"])
-async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
+async def test_an_update_shows_the_same_and_sends_less(text, no_color, monkeypatch):
+    if no_color:
+        monkeypatch.setenv("NO_COLOR", "1")
     console = Console(color_system="truecolor", force_terminal=True)
     ours, theirs = pyte.Screen(*SIZE), pyte.Screen(*SIZE)
     kinds = {Compositor: pyte.Stream(theirs), SpansCompositor: pyte.Stream(ours)}
@@ -31,7 +41,8 @@ async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
             return update
 
         def render(self):
-            patched = {self.visible_widgets[widget][0] for widget in self._patched}
+            seen = self._patched & self.visible_widgets.keys()
+            patched = {self.visible_widgets[widget][0] for widget in seen}
             dirty, update = self._dirty_regions.copy(), None
             for kind, stream in kinds.items():
                 self._dirty_regions = dirty if kind is SpansCompositor else dirty | patched
@@ -49,10 +60,26 @@ async def test_an_update_shows_the_same_and_sends_less(text, monkeypatch):
         monkeypatch.setattr(SpansCompositor, "render_partial_update", render)
         monkeypatch.setattr(SpansCompositor, "render_full_update", render_whole)
         explorer_of(pilot.app)._compositor.render_full_update()
-        for key in ("down", "right", "3", "right", "Z", "m", "e", "x", "backspace", "escape", "z"):
+        for key in (
+            "down",
+            "right",
+            "3",
+            "right",
+            "Z",
+            "m",
+            "e",
+            "x",
+            "backspace",
+            "escape",
+            "9",
+            "z",
+        ):
             await pilot.press(key)
             await settle(pilot)
             assert cells(ours) == cells(theirs)
+            for widget in filter(lambda widget: widget.region, pilot.app.screen.query(Lines)):
+                if text.isascii():
+                    assert shown(ours, widget) == [line_text(line) for line in widget.lines]
     assert 0 < sent[SpansCompositor] < sent[Compositor]
 
 

@@ -225,10 +225,10 @@ class Lines(Patched):
             self._painted = None if self.lines else self.size
             self.lines, self._width = self.draw(self.palette, width, height), width
             self.mark_sent()
-        if len(self.lines) < crop.bottom or self.get_line_filters()[1:]:
-            return super().render_lines(crop)
         # No border, padding or tint is to be added, and the colours are true ones.
-        strips = [to_strip(line, width) for line in self.lines[crop.y : crop.bottom]]
+        strips = [self.render_line(y) for y in crop.line_range]
+        for each in self.get_line_filters()[1:]:
+            strips = [strip.apply_filter(each, self.background_colors[1]) for strip in strips]
         if crop.column_span == (0, width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
