@@ -67,6 +67,8 @@ class AttnApp(App[None]):
     CSS_PATH = "screens/explorer.tcss"
     COMMANDS: ClassVar = {explorer_commands}
     BINDINGS: ClassVar = [Binding("ctrl+q", "quit", "quit", show=False, priority=True)]
+    # Marking text is the terminal's; Textual's falls over a press on a notice that is just gone.
+    ALLOW_SELECT = False
 
     def __init__(
         self,

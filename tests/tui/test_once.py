@@ -6,6 +6,9 @@ import pytest
 from rich.style import Style
 from textual import events
 from textual.command import CommandList
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.widgets import Static
 
 from tests.tui.helpers import explorer_of, make_view, open_app, press, settle, view_of
 from tui.palette import SteadyPalette
@@ -94,3 +97,14 @@ async def test_a_click_on_a_line_of_the_palette_that_is_gone():
         commands.post_message(event)
         await settle(pilot)
         assert isinstance(pilot.app.screen, SteadyPalette)
+
+
+async def test_a_press_on_a_notice_that_is_gone(monkeypatch):
+    async with open_app(make_view()) as pilot:
+        gone = Static("a notice")
+        at = lambda screen, x, y: (gone, Offset(0, 0))  # noqa: E731
+        monkeypatch.setattr(Screen, "get_widget_and_offset_at", at)
+        await pilot.mouse_down(offset=(30, 8))
+        await pilot.mouse_up(offset=(30, 8))
+        await press(pilot, "down")
+        assert view_of(pilot).query == 1
