@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 from textual._compositor import Compositor
 
-from tests.tui.helpers import explorer_of, find, make_view, open_app, settle
+from tests.tui.helpers import explorer_of, find, line_text, make_view, open_app, settle
 from tui.terminal.compositor import SpansCompositor
-from tui.widgets.lines import Lines, line_text
+from tui.widgets.lines import Lines
 
 SIZE = (120, 36)
 

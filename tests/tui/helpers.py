@@ -146,3 +146,8 @@ async def click_on(pilot, text, within=None, dx=0, dy=0) -> None:
     x, y = find(pilot, text, within)
     await pilot.click(offset=(x + dx, y + dy))
     await settle(pilot)
+
+
+def line_text(line):
+    """What a line that a widget has drawn says."""
+    return "".join(text for text, _ in line)

@@ -4,9 +4,18 @@ import pytest
 from rich.cells import cell_len
 
 from core.names import STAGES
-from tests.tui.helpers import explorer_of, find, make_view, open_app, press, says, settle, view_of
+from tests.tui.helpers import (
+    explorer_of,
+    find,
+    line_text,
+    make_view,
+    open_app,
+    press,
+    says,
+    settle,
+    view_of,
+)
 from tui.printing.derivation import as_markdown, as_text, blocks_of
-from tui.widgets.lines import line_text
 
 PANE = "#pane-derivation"
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
+from tests.tui.helpers import line_text
 from tui.theme import DARK, make_palette
-from tui.widgets.lines import changes, fit, line_cells, line_text, to_strip
+from tui.widgets.lines import changes, fit, line_cells, to_strip
 from tui.widgets.pane import frame, window
 
 quiet = settings(derandomize=True, deadline=None, max_examples=300)

@@ -8,6 +8,7 @@ from tests.tui.helpers import (
     click_on,
     explorer_of,
     find,
+    line_text,
     make_view,
     open_app,
     press,
@@ -19,7 +20,7 @@ from tests.tui.helpers import (
 )
 from tui.numbers import NAMES
 from tui.screens.number import NumberPrompt
-from tui.widgets.lines import line_cells, line_text
+from tui.widgets.lines import line_cells
 
 PANE = "#pane-numbers"
 COMPACT = (80, 24)

@@ -32,6 +32,7 @@ from tui.keys import (
     Hint,
     works,
 )
+from tui.labels import capitalized
 from tui.messages import Pressed, Selected
 from tui.scene import Scene, View, cursor, panes
 from tui.screens.compare import CompareScreen
@@ -151,7 +152,7 @@ class ExplorerScreen(
         if error is not None:
             sentence = visible(str(error))
             text = Content.assemble(
-                (_(error.title), "bold $warning"), "\n\n", sentence[:1].upper() + sentence[1:]
+                (_(error.title), "bold $warning"), "\n\n", capitalized(sentence)
             )
             self._say_instead("message", text)
         scene, trace = self.state.scene, self.state.trace

@@ -25,11 +25,7 @@ _GAP = 16
 
 def line_cells(line: Line) -> int:
     """Terminal cells that a line takes."""
-    return sum(cell_len(text) for text, _ in line)
-
-
-def line_text(line: Line) -> str:
-    return "".join(text for text, _ in line)
+    return sum([cell_len(text) for text, _ in line])
 
 
 def append(line: Line, text: str, style: Style) -> None:
@@ -42,7 +38,7 @@ def append(line: Line, text: str, style: Style) -> None:
 
 def fit(line: Line, width: int, base: Style, side: Part | None = None) -> Line:
     """A line of exactly `width` cells, between two sides if there are."""
-    used = sum([cell_len(text) for text, _ in line])
+    used = line_cells(line)
     if used < width:
         line = [*line, (" " * (width - used), base)]
     elif used > width:
@@ -195,10 +191,13 @@ class Lines(Patched):
 
     def redraw(self) -> None:
         """Draw all lines and ask that what changed be sent."""
-        width, height = self.size
-        if width and height and self.palette is not None:
-            self.lines, self._width = self.draw(self.palette, width, height), width
+        if self.size and self.palette is not None:
+            self._draw(self.palette)
             self.ask_to_send()
+
+    def _draw(self, palette: Palette) -> None:
+        width, height = self.size
+        self.lines, self._width = self.draw(palette, width, height), width
 
     def changes(self) -> list[Patch]:
         old, width = self._sent
@@ -219,11 +218,11 @@ class Lines(Patched):
         self._sent = self.lines, self._width
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        width, height = self.size
+        width = self.size.width
         if self.palette and not (self.lines and self._width == width):
             # The first paint comes before the news of the size: draw now, not a frame later.
             self._painted = None if self.lines else self.size
-            self.lines, self._width = self.draw(self.palette, width, height), width
+            self._draw(self.palette)
             self.mark_sent()
         # No border, padding or tint is to be added, and the colours are true ones.
         strips = [self.render_line(y) for y in crop.line_range]
