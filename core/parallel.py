@@ -7,46 +7,48 @@ from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from threading import Lock, Thread
-from typing import TypeAlias
+from typing import Any, TypeVar
 
 import numpy as np
 
-Task: TypeAlias = Callable[[slice], None]
+T = TypeVar("T")
 
 _MOST = 4  # a host may have many people on it
-_WORTH = 2**21  # multiplications below which handing over costs more than it saves
+_WORTH = 3 * 2**19  # multiplications below which handing over costs more than it saves
 
 
-def each(task: Task, count: int, work: int) -> None:
+def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
     """Call `task` with slices that together cover ``range(count)``, at once if it is worth it.
 
     Parameters
     ----------
     task : function
-        Writes its slice of a result; must not depend on other slices.
+        Makes or writes its share of a result; must not depend on other shares.
     count : int
     work : int
         About how many multiplications all of it takes.
+
+    Returns
+    -------
+    list
+        What `task` returned for each share, in the order of the shares.
     """
     workers = min(threads(), count, work // _WORTH)
-    if workers < 2:
-        task(slice(0, count))
-        return
-    if not _free.acquire(blocking=False):  # another thread shares out its own
-        task(slice(0, count))
-        return
+    if workers < 2 or not _free.acquire(blocking=False):  # another thread shares out its own
+        return [task(slice(0, count))]
     try:
         edges = [count * index // workers for index in range(workers + 1)]
         own, *others = [slice(*pair) for pair in pairwise(edges)]
         helpers = _helpers()[: len(others)]
-        for helper, piece in zip(helpers, others, strict=True):
-            helper.start(task, piece)
-        error = _attempt(task, own)
-        errors = [error, *(helper.finish() for helper in helpers)]
+        for helper, share in zip(helpers, others, strict=True):
+            helper.start(task, share)
+        done = [_attempt(task, own), *(helper.finish() for helper in helpers)]
     finally:
         _free.release()
-    for error in filter(None, errors):
-        raise error
+    for _result, error in done:
+        if error is not None:
+            raise error
+    return [result for result, _error in done]
 
 
 @cache
@@ -66,17 +68,19 @@ class _Helper:
         self._given, self._done = Lock(), Lock()
         self._given.acquire()
         self._done.acquire()
-        self._job: tuple[Task, slice] | None = None
+        self._job: tuple[Callable[[slice], Any], slice] | None = None
+        self._made: tuple[Any, BaseException | None] = None, None
         self._thread = Thread(target=self._work, name="numbers", daemon=True)
         self._thread.start()
 
-    def start(self, task: Task, piece: slice) -> None:
-        self._job = task, piece
+    def start(self, task: Callable[[slice], Any], share: slice) -> None:
+        self._job = task, share
         self._given.release()
 
-    def finish(self) -> BaseException | None:
+    def finish(self) -> tuple[Any, BaseException | None]:
         self._done.acquire()
-        return self._error
+        done, self._made = self._made, (None, None)  # it may hold arrays
+        return done
 
     def end(self) -> None:
         self._given.release()  # with no task
@@ -88,7 +92,7 @@ class _Helper:
                 self._given.acquire()
                 if self._job is None:
                     return
-                self._error = _attempt(*self._job)
+                self._made = _attempt(*self._job)
                 self._job = None  # it holds arrays
                 self._done.release()
 
@@ -109,9 +113,8 @@ def end_threads() -> None:
         _helpers.cache_clear()
 
 
-def _attempt(task: Task, piece: slice) -> BaseException | None:
+def _attempt(task: Callable[[slice], Any], share: slice) -> tuple[Any, BaseException | None]:
     try:
-        task(piece)
+        return task(share), None
     except BaseException as error:  # raised again by `each`, when all have ended
-        return error
-    return None
+        return None, error

@@ -2,7 +2,8 @@
 
 A page costs the system some microseconds when it is first written to, and a trace of 128 tokens has
 5,000 pages of 4 KiB: a quarter of the time of the whole run. For an allocation of some MiB NumPy
-asks for pages of 2 MiB instead.
+asks for pages of 2 MiB instead; and one that no array is left of serves the next run, its pages
+written to already.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import local
+from weakref import finalize
 
 import numpy as np
 
@@ -20,6 +22,7 @@ _CHUNK = 2**24  # numbers: 64 MiB, of which the system gives what is written to
 _PAGE = 2**21  # bytes; what lies before the first whole page would come in pages of 4 KiB
 _SMALL = 2**14  # numbers: what is smaller finds used memory
 _LINE = 16  # numbers in a line of a processor's cache
+_SPARES = 2  # chunks whose memory is kept
 
 
 class _Room(local):
@@ -28,6 +31,7 @@ class _Room(local):
 
 
 _room = _Room()
+_spare: list[Float32] = []  # memory of chunks that ended: a run takes what one before it had
 
 
 @contextmanager
@@ -46,11 +50,26 @@ def empty(*shape: int) -> Float32:
     if _room.rest is None or size < _SMALL:
         return np.empty(shape, np.float32)
     if len(_room.rest) < size:
-        chunk = np.empty(max(size, _CHUNK) + _PAGE // 4, np.float32)
+        chunk = _chunk(max(size, _CHUNK))
         _room.rest = chunk[-chunk.ctypes.data % _PAGE // 4 :]
     taken = _room.rest[:size]
     _room.rest = _room.rest[-(-size // _LINE) * _LINE :]
     return taken.reshape(shape)
+
+
+def _chunk(size: int) -> Float32:
+    """At least so many numbers. It owns no memory, so that its end does not end the memory's."""
+    if size > _CHUNK:
+        return np.empty(size + _PAGE // 4, np.float32)
+    memory = _spare.pop() if _spare else np.empty(size + _PAGE // 4, np.float32)
+    chunk = np.frombuffer(memory.data, np.float32)
+    finalize(chunk, _give_back, memory).atexit = False
+    return chunk
+
+
+def _give_back(memory: Float32) -> None:
+    if len(_spare) < _SPARES:
+        _spare.append(memory)
 
 
 def columns(*shape: int) -> Float32:
@@ -65,5 +84,5 @@ def lent(name: str, rows: int, width: int) -> Float32:
         return columns(rows, width)
     found = _room.lent.get(name)
     if found is None or found.shape != (rows, width):
-        found = _room.lent[name] = np.empty((width, rows), np.float32).T
+        found = _room.lent[name] = columns(rows, width)
     return found

@@ -26,42 +26,36 @@ def mix(
     k: Float32,
     v: Float32 | None,
     scoring: Scoring,
+    some: slice,
     out: Float32 | None,
     pattern: Float32 | None = None,
 ) -> None:
-    """What each head mixes, pattern · v [head, query, d_head]: a block of scores at a time.
+    """What some heads mix, pattern · v [head, query, d_head]: a block of scores at a time.
 
     The pattern [head, query, key] stays where room for it is given; without v that is all.
     """
     shared = len(q) // len(k)  # query heads to a key/value head
-    if shared > 1:
-        k = repeated(k, shared)  # [head, key, d_head]
-        v = None if v is None else repeated(v, shared)  # [head, key, d_head]
-    heads, queries, keys = len(q), q.shape[1], k.shape[1]
-    small = queries >= q.shape[2] and bound(q, k, scoring) < _SAFE  # else it costs what it saves
+    k = shared_rows(k, some, shared)  # [head, key, d_head]
+    v = None if v is None else shared_rows(v, some, shared)  # [head, key, d_head]
+    heads, queries, keys = some.stop - some.start, q.shape[1], k.shape[1]
+    # Else it costs what it saves.
+    small = queries >= 8 * q.shape[2] and bound(q[some], k, scoring) < _SAFE
     high = max(1, min(queries, _BLOCK // keys))
     wide = max(1, _BLOCK // (high * keys))
 
-    def some_heads(some: slice) -> None:
-        for top in range(0, queries, high):
-            rows = slice(top, min(top + high, queries))
-            placed = slice(scoring.first + rows.start, scoring.first + rows.stop)
-            seen, barred = reach(scoring.mask, placed, keys, whole=pattern is not None)
-            for start in range(some.start, some.stop, wide):
-                part = slice(start, min(start + wide, some.stop))
-                bias = None if scoring.bias is None else scoring.bias[part, placed, seen]
-                place = None if pattern is None else pattern[part, rows]
-                scores = score(q[part, rows], k[part, seen], scoring, bias, out=place)
-                softmax(scores, barred, out=scores, small=small)  # [head, query, key]
-                if v is not None and out is not None:
-                    np.matmul(scores, v[part, seen], out=out[part, rows])
-
-    each(some_heads, heads, work=heads * queries * keys * 2 * q.shape[2])
-
-
-def repeated(x: Float32, times: int) -> Float32:
-    """[kv_head, key, d_head] -> [head, key, d_head], in memory in the order of `columns`."""
-    return np.repeat(x.swapaxes(1, 2), times, axis=0).swapaxes(1, 2)
+    for top in range(0, queries, high):
+        rows = slice(top, min(top + high, queries))
+        placed = slice(scoring.first + rows.start, scoring.first + rows.stop)
+        seen, barred = reach(scoring.mask, placed, keys, whole=pattern is not None)
+        for start in range(0, heads, wide):
+            part = slice(start, min(start + wide, heads))
+            of_all = slice(some.start + part.start, some.start + part.stop)
+            bias = None if scoring.bias is None else scoring.bias[of_all, placed, seen]
+            place = None if pattern is None else pattern[of_all, rows]
+            scores = score(q[of_all, rows], k[part, seen], scoring, bias, out=place)
+            softmax(scores, barred, out=scores, small=small)  # [head, query, key]
+            if v is not None and out is not None:
+                np.matmul(scores, v[part, seen], out=out[of_all, rows])
 
 
 def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
@@ -111,27 +105,32 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
     shape = (len(q), q.shape[1], k.shape[1])
 
     def dot(heads: slice, rows: Any) -> Float32:
-        keys = _shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
+        keys = shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
         made: Float32 = np.matmul(q[heads][:, rows], keys)
         return made
 
     def attn_scores(heads: slice, rows: Any) -> Float32:
         bias = None if scoring.bias is None else scoring.bias[heads][:, rows]
-        return score(q[heads][:, rows], _shared_rows(k, heads, shared), scoring, bias)
+        return score(q[heads][:, rows], shared_rows(k, heads, shared), scoring, bias)
 
     def pattern(heads: slice, rows: Any) -> Float32:
         if isinstance(rows, slice):
             made = empty(heads.stop - heads.start, rows.stop - rows.start, k.shape[1])
             bias = None if scoring.bias is None else scoring.bias[heads]
             some = replace(scoring, first=rows.start, bias=bias)
-            mix(q[heads][:, rows], _shared_rows(k, heads, shared), None, some, None, made)
+            asks, answers = q[heads][:, rows], shared_rows(k, heads, shared)
+
+            def some_heads(part: slice) -> None:
+                mix(asks, answers, None, some, part, None, made)
+
+            each(some_heads, len(made), work=made.size * 2 * q.shape[2])
             return made
         scores = attn_scores(heads, rows)
         softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]), out=scores)
         return scores
 
     def z(heads: slice, rows: Any) -> Float32:
-        made: Float32 = np.matmul(pattern(heads, rows), _shared_rows(v, heads, shared))
+        made: Float32 = np.matmul(pattern(heads, rows), shared_rows(v, heads, shared))
         return made
 
     def for_heads(x: Float32) -> HeadArray:
@@ -139,7 +138,7 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
         if shared == 1:
             return x
         shape = (len(q), *x.shape[1:])
-        return LazyArray(shape, lambda heads, rows: _shared_rows(x, heads, shared)[:, rows], kept)
+        return LazyArray(shape, lambda heads, rows: shared_rows(x, heads, shared)[:, rows], kept)
 
     return {
         "k": for_heads(k),
@@ -151,11 +150,12 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
     }
 
 
-def _shared_rows(x: Float32, heads: slice, shared: int) -> Float32:
-    """The key/value heads that some query heads read."""
+def shared_rows(x: Float32, heads: slice, shared: int) -> Float32:
+    """[head, key, d_head]: the key/value heads that some query heads read, as `columns` has it."""
     if shared == 1:
         return x[heads]
-    return x[[head // shared for head in range(heads.start, heads.stop)]]
+    read = [head // shared for head in range(heads.start, heads.stop)]
+    return x.swapaxes(1, 2)[read].swapaxes(1, 2)
 
 
 def largest(x: Float32) -> float:

@@ -9,15 +9,15 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from core.activations import ACTIVATIONS
 from core.lazy import KeptHeads
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.progress import LAYERS, READING, step
+from core.projections import contribution, effort, project, project_some, total
 from core.room import columns, empty, lent, room
 from core.scores import build_mask, cells, mix
 from core.transformer_types import (
@@ -28,7 +28,6 @@ from core.transformer_types import (
     Facts,
     Float32,
     HeadWeights,
-    Linear,
     MlpWeights,
     Norm,
     Scoring,
@@ -36,10 +35,6 @@ from core.transformer_types import (
     StackWeights,
 )
 
-_SMALL = 10**6  # multiplications of a product up to which OpenBLAS packs no factor
-_FEW = 64  # tokens up to which products of that size are the quicker ones
-_READING = 10  # multiplications that take as long as to read a weight
-_NORM = 100  # and as long as to normalise a number
 _VOCABULARY_BLOCK = 16384  # rows of the unembedding that are made float32 at a time
 
 
@@ -230,10 +225,8 @@ def attend(
     k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
     if earlier is not None:
         k, v = (joined(*both, scoring.first) for both in zip(earlier.own_kv, (k, v), strict=True))
-    merged = lent("merged", facts.heads * facts.d_head, len(x)).T  # [query, head * d_head]
     pattern = empty(len(q), len(x), k.shape[1]) if scoring.keep else None  # [head, query, key]
-    mix(q, k, v, scoring, split_heads(merged, facts.heads), pattern)
-    attn_out = project(merged, weights.o)  # [query, d_model]
+    attn_out = mix_all(q, k, v, weights, scoring, pattern)  # [query, d_model]
     attn_out = normalise(attn_out, weights.after, facts, attn_out)
     if earlier is not None:
         q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
@@ -242,6 +235,47 @@ def attend(
     if pattern is not None:
         made["pattern"] = pattern
     return AttentionTrace(q=q, attn_out=attn_out, own_kv=(k, v), **made)
+
+
+def project_all(
+    x: Float32, source: Float32, weights: AttentionWeights[Float32]
+) -> tuple[Float32, Float32, Float32]:
+    """[query, head * d_head] of `x`, and twice [key, kv_head * d_head] of `source`: q, k, v."""
+    q = columns(len(x), weights.q.weight.shape[1])
+    k, v = (columns(len(source), linear.weight.shape[1]) for linear in (weights.k, weights.v))
+    shared = q.shape[1] // k.shape[1]  # query heads to a key/value head
+
+    def some_features(some: slice) -> None:
+        project_some(x, weights.q, slice(some.start * shared, some.stop * shared), q)
+        project_some(source, weights.k, some, k)
+        project_some(source, weights.v, some, v)
+
+    work = effort(x, weights.q) + effort(source, weights.k, weights.v)
+    each(some_features, k.shape[1], work)
+    return q, k, v
+
+
+def mix_all(
+    q: Float32,
+    k: Float32,
+    v: Float32,
+    weights: AttentionWeights[Float32],
+    scoring: Scoring,
+    pattern: Float32 | None,
+) -> Float32:
+    """[query, d_model]: pattern · v of every head, merged, · W_O; each head adds its part."""
+    heads, queries, d_head = q.shape
+    merged = lent("merged", queries, heads * d_head)  # [query, head * d_head]
+    z = split_heads(merged, heads)  # [head, query, d_head]
+    attn_out = columns(queries, weights.o.weight.shape[1])  # [query, d_model]
+
+    def some_heads(some: slice) -> Float32:
+        mix(q, k, v, scoring, some, z, pattern)
+        features = slice(some.start * d_head, some.stop * d_head)
+        return contribution(merged, weights.o, features, attn_out)
+
+    work = effort(merged, weights.o) + 2 * q.size * k.shape[1]
+    return total(each(some_heads, heads, work), weights.o)
 
 
 def embed_tokens(
@@ -266,49 +300,22 @@ def embed_tokens(
     return embed, pos_embed, np.asfortranarray(x)
 
 
-def project_all(
-    x: Float32, source: Float32, weights: AttentionWeights[Float32]
-) -> tuple[Float32, Float32, Float32]:
-    """[query, head * d_head] of `x`, and twice [key, kv_head * d_head] of `source`: q, k, v."""
-    q = columns(len(x), weights.q.weight.shape[1])
-    k, v = (columns(len(source), linear.weight.shape[1]) for linear in (weights.k, weights.v))
-    asks = features(x, weights.q, q)
-    answers = features(source, weights.k, k), features(source, weights.v, v)
-    shared = q.shape[1] // k.shape[1]  # query heads to a key/value head
-
-    def some_features(some: slice) -> None:
-        asks(slice(some.start * shared, some.stop * shared))
-        for answer in answers:
-            answer(some)
-
-    work = effort(x, weights.q) + effort(source, weights.k) + effort(source, weights.v)
-    each(some_features, k.shape[1], work)
-    return q, k, v
-
-
 def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:
     """[pos, d_model]: act(x · up) · down, or (act(x · gate) × (x · up)) · down."""
-    hidden = lent("hidden", len(x), weights.up.weight.shape[1])  # [pos, d_ff]
-    if weights.gate is None:
-        project(x, weights.up, facts.activation, out=hidden)
-    else:
-        project_gated(x, weights.gate, weights.up, facts.activation, out=hidden)
-    return project(hidden, weights.down, out=lent("mlp_out", len(x), weights.down.weight.shape[1]))
+    up, gate, down = weights.up, weights.gate, weights.down
+    hidden = lent("hidden", len(x), up.weight.shape[1])  # [pos, d_ff]
+    raised = hidden if gate is None else lent("raised", *hidden.shape)  # [pos, d_ff]
+    mlp_out = lent("mlp_out", len(x), down.weight.shape[1])  # [pos, d_model]
 
+    def some_features(some: slice) -> Float32:
+        project_some(x, up, some, raised, facts.activation if gate is None else None)
+        if gate is not None:
+            project_some(x, gate, some, hidden, facts.activation)
+            hidden[:, some] *= raised[:, some]
+        return contribution(hidden, down, some, mlp_out)
 
-def project_gated(
-    x: Float32, gate: Linear[Float32], up: Linear[Float32], activation: str, out: Float32
-) -> None:
-    """[pos, d_ff], in `out`: act(x · gate) × (x · up)."""
-    raised = lent("up", *out.shape)  # [pos, d_ff]
-    open_gate, raise_some = features(x, gate, out, activation), features(x, up, raised)
-
-    def some_features(some: slice) -> None:
-        open_gate(some)
-        raise_some(some)
-        out[:, some] *= raised[:, some]
-
-    each(some_features, out.shape[1], work=effort(x, gate) + effort(x, up))
+    work = effort(x, up, down) if gate is None else effort(x, up, gate, down)
+    return total(each(some_features, hidden.shape[1], work), down)
 
 
 def logits(
@@ -331,63 +338,6 @@ def logits(
     return out
 
 
-def project(
-    x: Float32,
-    linear: Linear[Float32],
-    activation: str | None = None,
-    out: Float32 | None = None,
-) -> Float32:
-    """[pos, in] -> [pos, out], and the activation of it where one is named."""
-    if out is None:
-        out = columns(len(x), linear.weight.shape[1])
-    each(features(x, linear, out, activation), out.shape[1], effort(x, linear))
-    return out
-
-
-def effort(x: Float32, linear: Linear[Float32]) -> int:
-    """About how many multiplications a projection takes."""
-    return (len(x) + _READING) * linear.weight.size
-
-
-def features(
-    x: Float32, linear: Linear[Float32], out: Float32, activation: str | None = None
-) -> Callable[[slice], None]:
-    """What makes some features [pos, out] of x [pos, in]: some columns of `out`.
-
-    A column of the result, a feature of all tokens, lies together in memory: with its factors in
-    that order OpenBLAS takes a twentieth less time for many tokens, and half for few if it gets
-    them in small pieces. What is added to a result and normalised is kept in the same order.
-    """
-    weight, bias = linear.weight, linear.bias
-    factor, step = x.T, weight.shape[1]  # [in, pos]
-    if len(x) <= _FEW:
-        factor = np.ascontiguousarray(factor)
-        step = max(8, _SMALL // factor.size // 4 * 4)
-    by_feature = out.T
-
-    def some_features(some: slice) -> None:
-        for start in range(some.start, some.stop, step):
-            part = slice(start, min(start + step, some.stop))
-            product(weight[:, part].T, factor, out=by_feature[part])
-        if bias is not None:
-            by_feature[some] += bias[some, None]
-        if activation is not None:
-            ACTIVATIONS[activation](by_feature[some], out=by_feature[some])
-
-    return some_features
-
-
-def product(weight: Float32, x: Float32, out: Float32) -> None:
-    """[out, in] · [in, pos] -> [out, pos].
-
-    For one column OpenBLAS reads four rows of weights at a time, and memory is slower then.
-    """
-    if x.shape[1] == 1 and weight.flags.c_contiguous:
-        np.vecdot(weight, x[:, 0], out=out[:, 0])
-    else:
-        np.matmul(weight, x, out=out)
-
-
 def added(
     x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32
 ) -> Float32:
@@ -404,26 +354,18 @@ def normalise(
     """
     if norm is None:
         return x
-    if out is None:
-        out = columns(*x.shape)
-
-    def some_rows(some: slice) -> None:
-        normalise_rows(x[..., some, :], norm, facts, out[..., some, :])
-
-    each(some_rows, x.shape[-2], work=_NORM * x.size)
-    return out
-
-
-def normalise_rows(x: Float32, norm: Norm[Float32], facts: Facts, out: Float32) -> None:
-    """The formula of `normalise`, in `out`."""
+    out = columns(*x.shape) if out is None else out
+    ones = np.ones((x.shape[-1], 1), np.float32)
+    part = np.float32(1 / x.shape[-1])
     if facts.norm == "layer":
-        x = np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
-    size = np.einsum("...i,...i->...", x, x)[..., None] / np.float32(x.shape[-1])
-    np.divide(x, np.sqrt(size + np.float32(facts.epsilon)), out=out)
+        x = np.subtract(x, (x @ ones) * part, out=out)  # [..., d]
+    size = (np.square(x) @ ones) * part  # [..., 1]
+    np.multiply(x, 1 / np.sqrt(size + np.float32(facts.epsilon)), out=out)
     if norm.gain is not None:
         out *= norm.gain
     if norm.bias is not None:
         out += norm.bias
+    return out
 
 
 def split_heads(x: Float32, heads: int) -> Float32:

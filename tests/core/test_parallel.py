@@ -31,6 +31,12 @@ def test_slices_cover_everything_once(three, count):
     assert seen.tolist() == [1] * count
 
 
+def test_what_each_share_made_comes_back_in_order(three):
+    shares = parallel.each(lambda some: list(range(10))[some], 10, work=100)
+    assert [number for share in shares for number in share] == list(range(10))
+    assert len(shares) == 3
+
+
 def test_error_in_a_thread_is_not_lost(three):
     def task(some):
         if some.start:
@@ -70,11 +76,11 @@ def test_work_within_shared_work_is_done_at_once(three):
 )
 def test_same_numbers_with_and_without_threads(three, monkeypatch, name, target):
     ids = [5, 17, 3, 29, 11]
-    shared = open_model(REFERENCE / name).run(ids, target=target).last
+    shared = open_model(REFERENCE / name).run(ids, target=target, keep_patterns=True).last
     monkeypatch.setattr(parallel, "threads", lambda: 1)
-    alone = open_model(REFERENCE / name).run(ids, target=target).last
+    alone = open_model(REFERENCE / name).run(ids, target=target, keep_patterns=True).last
     for ours, other in zip(shared.blocks, alone.blocks, strict=True):
-        for part in ("q", "k", "v", "attn_out", "resid_post"):
+        for part in ("q", "k", "v", "pattern", "attn_out", "resid_post"):
             found, expected = (np.asarray(getattr(block, part)) for block in (ours, other))
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)

@@ -3,6 +3,7 @@
 import weakref
 
 import numpy as np
+import pytest
 
 from core import room as module
 from core.checkpoints.model import open_model
@@ -24,6 +25,11 @@ def test_arrays_do_not_overlap():
     assert found[1].swapaxes(1, 2).flags.c_contiguous
 
 
+@pytest.fixture(autouse=True)
+def nothing_spare(monkeypatch):
+    monkeypatch.setattr(module, "_spare", [])
+
+
 def test_a_chunk_ends_with_its_last_array():
     with room():
         first, second = empty(*LARGE), empty(*LARGE)
@@ -33,6 +39,26 @@ def test_a_chunk_ends_with_its_last_array():
     assert chunk() is not None
     del second
     assert chunk() is None
+
+
+def test_the_memory_of_a_chunk_that_ended_serves_another_run():
+    with room():
+        first = empty(*LARGE)
+    place = first.ctypes.data
+    with room():
+        second = empty(*LARGE)
+    assert second.ctypes.data != place  # the first is still in use
+    del first
+    with room():
+        assert empty(*LARGE).ctypes.data == place
+
+
+def test_little_memory_is_kept_for_the_next_run():
+    with room():
+        held = [empty(module._CHUNK) for _ in range(4)]
+        large = empty(module._CHUNK + 1)
+    del held, large
+    assert len(module._spare) == module._SPARES
 
 
 def test_what_does_not_fit_starts_another_chunk(monkeypatch):
