@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from core.attention import build_mask
 from core.edits import check_edits
 from core.embedding import embed, sinusoidal_positions
 from core.errors import BudgetError, SettingError, TextError, choose_from
+from core.freeze import frozen
 from core.given import check_given, given_rows
 from core.hiding import check_maskable, check_masked
 from core.language import _
@@ -21,10 +21,8 @@ from core.tokenization import TokenizerLike, open_tokenizer
 from core.types import (
     AnyModel,
     Array,
-    Attention,
     CheckpointModel,
     GivenModel,
-    LayerTrace,
     Mask,
     ModelSpec,
     Request,
@@ -110,18 +108,14 @@ def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Tra
         from core.trained import trace_trained
 
         result = trace_trained(request.model, request, tokens, target)
-        for attention in result.attentions.values():
-            _freeze(attention)
-        return result
+        return frozen(result)
     check_edits(request, len(tokens))
     encoder, history = encode(request, _embedded(request, tokens))
     if target is None:
         result = Trace(request, encoder, history=history)
     else:
         result = Trace(request, encoder, *decode(request, encoder, _embedded(request, target)))
-    for attention in result.attentions.values():
-        _freeze(attention)
-    return result
+    return frozen(result)
 
 
 def _embedded(request: Request, tokens: Tokens) -> Side:
@@ -295,15 +289,3 @@ def _check_budget(model: AnyModel, count: int, target: int = 0) -> None:
             ),
             _("use a smaller model") if count == 1 else _("use a shorter text or a smaller model"),
         )
-
-
-def _freeze(attention: Attention) -> None:
-    holders: tuple[Side | LayerTrace, ...]
-    for mask in attention.masks:
-        mask.setflags(write=False)
-    holders = (attention.queries, *attention.layers)
-    for holder in holders:
-        for field in fields(holder):
-            value = getattr(holder, field.name)
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)

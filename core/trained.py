@@ -14,10 +14,19 @@ from core.checkpoints.budget import run_bytes
 from core.checkpoints.model import Model, open_model
 from core.checkpoints.plain import shown
 from core.errors import SettingError
+from core.freeze import frozen
 from core.hiding import check_maskable, hide
 from core.language import _
+from core.progress import offer
 from core.stacks import rules_of
-from core.transformer_types import AttentionTrace, BlockTrace, Facts, Float32, StackTrace
+from core.transformer_types import (
+    AttentionTrace,
+    BlockTrace,
+    Facts,
+    Float32,
+    StackPart,
+    StackTrace,
+)
 from core.types import (
     Attention,
     LayerTrace,
@@ -144,6 +153,8 @@ def trace_trained(
 ) -> Trace:
     """Run a real model over the tokens of a text, and of a target where there is one.
 
+    Without a target it offers, layer by layer, the trace so far.
+
     Raises
     ------
     SettingError, BudgetError, ModelError
@@ -152,7 +163,15 @@ def trace_trained(
     blocked = request.switches.mask.blocked | tokens.padding
     tokens = hide(tokens, request.switches.masked, opened(model.path).mask_token)
     ids, writing = ([token.id for token in each or ()] for each in (tokens, target))
-    ran = opened(model.path).run(ids, blocked, writing)
+
+    def so_far(earlier: StackTrace | None, part: StackPart) -> None:
+        def made() -> Trace:
+            attention = _self_attention("encoder", model, part, tokens, blocked)
+            return frozen(Trace(request, attention, whole=False, earlier=earlier))
+
+        offer(len(part.blocks), made)
+
+    ran = opened(model.path).run(ids, blocked, writing, so_far=so_far if target is None else None)
     read = ran.encoder or ran.last
     encoder = _self_attention("encoder", model, read, tokens, blocked)
     if target is None or ran.decoder is None:
@@ -163,7 +182,7 @@ def trace_trained(
 
 
 def _self_attention(
-    name: str, model: CheckpointModel, stack: StackTrace, tokens: Tokens, blocked: frozenset[int]
+    name: str, model: CheckpointModel, stack: StackPart, tokens: Tokens, blocked: frozenset[int]
 ) -> Attention:
     """The attention of a stack's tokens to themselves."""
     absent = np.zeros_like(stack.embed)

@@ -9,7 +9,7 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from core.transformer_types import (
     MlpWeights,
     Norm,
     Scoring,
+    StackPart,
     StackTrace,
     StackWeights,
 )
@@ -48,6 +49,7 @@ def run_stack(
     memory_blocked: frozenset[int] = frozenset(),
     earlier: StackTrace | None = None,
     keep_patterns: bool = False,
+    so_far: Callable[[StackPart], None] | None = None,
 ) -> StackTrace:
     """Run one stack, an encoder or a decoder, over token ids.
 
@@ -67,6 +69,8 @@ def run_stack(
         over, see `common_start`, and only the rest is run.
     keep_patterns : bool
         Keep all patterns, for who will look at all of them; they are not made twice then.
+    so_far : function, optional
+        Called behind every layer but the last with the layers that have run.
 
     Returns
     -------
@@ -120,6 +124,8 @@ def run_stack(
         x = block.resid_post  # [pos, d_model]
         weights.check(x[first:], index)
         blocks.append(block)
+        if so_far is not None and len(blocks) < len(facts.layers):
+            so_far(StackPart(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks)))
     final = normalise(x[first:], weights.final, facts)  # [new, d_model]
     if earlier is not None:
         final = joined(earlier.final, final, first)  # [pos, d_model]

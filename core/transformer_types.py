@@ -343,8 +343,8 @@ class BlockTrace(AttentionTrace):
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
-class StackTrace:
-    """One run of one stack.
+class StackPart:
+    """One run of one stack, the layers that have run so far.
 
     Attributes
     ----------
@@ -358,8 +358,6 @@ class StackTrace:
     masks : dict of int or None to ndarray [query, key] of bool
         The mask by window; None where every key may be attended to.
     blocks : tuple of BlockTrace
-    final : ndarray [pos, d_model]
-        What leaves the last layer, after the final norm if there is one.
     """
 
     ids: tuple[int, ...]
@@ -368,4 +366,16 @@ class StackTrace:
     pos_embed: Float32 | None
     masks: dict[int | None, BoolArray | None]
     blocks: tuple[BlockTrace, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StackTrace(StackPart):
+    """One run of one stack, all layers.
+
+    Attributes
+    ----------
+    final : ndarray [pos, d_model]
+        What leaves the last layer, after the final norm if there is one.
+    """
+
     final: Float32

@@ -16,6 +16,7 @@ from core.checkpoint_model import Stack as Stack
 
 if TYPE_CHECKING:
     from core.learning_types import History, Learning
+    from core.transformer_types import StackTrace
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
@@ -395,6 +396,10 @@ class Trace:
         There is one where the request says that the model learns.
     run : ModelRun, optional
         What a `CheckpointModel` computed. The next run begins with it as long as it is held.
+    whole : bool
+        Whether all layers are there; else a run is under way, and this is how far it is.
+    earlier : StackTrace, optional
+        Of a run that is under way the one that it began with, so that the next one can, too.
     """
 
     request: Request
@@ -403,6 +408,8 @@ class Trace:
     cross: Attention | None = None
     history: History | None = None
     run: ModelRun | None = None
+    whole: bool = True
+    earlier: StackTrace | None = None
 
     @property
     def attentions(self) -> dict[str, Attention]:

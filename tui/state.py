@@ -60,10 +60,11 @@ class Explorer:
 
     @property
     def scene(self) -> Scene | None:
-        if self.trace is None:
-            return None
+        trace = self.trace
+        if trace is None or self.view.layer >= len(getattr(trace, self.view.attention).layers):
+            return None  # or that layer is still on its way
         predicted = self._predicted.get(self.view.query)
-        return Scene(self.view, self.trace, self.before, self.compared, prediction=predicted)
+        return Scene(self.view, trace, self.before, self.compared, prediction=predicted)
 
     def as_read(self, scene: Scene) -> Scene:
         """The scene with its layer as the view reads it; itself where that is as it is."""
@@ -125,7 +126,8 @@ class Explorer:
             The request is refused. A refusal of the other text is part of the answer.
         """
         shown = self.trace
-        result = shown if shown and shown.request == request else trace(request, tokens, target)
+        known = shown if shown and shown.whole and shown.request == request else None
+        result = known or trace(request, tokens, target)
         if text is None:
             return Answer(result)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -23,8 +25,10 @@ from core.errors import ModelError, SettingError
 from core.language import _
 from core.tokenization import ModelTokenizer
 from core.transformer import common_start, logits, run_stack
-from core.transformer_types import Facts, Float32, StackTrace
+from core.transformer_types import Facts, Float32, StackPart, StackTrace
 from core.types import Token, Tokens
+
+SoFar: TypeAlias = Callable[[StackTrace | None, StackPart], None]
 
 _REMEMBERED = 2  # runs that the next one may begin with: of the text, and of one compared with it
 
@@ -172,6 +176,7 @@ class Model:
         blocked: frozenset[int] = frozenset(),
         target: Sequence[int] = (),
         keep_patterns: bool = False,
+        so_far: SoFar | None = None,
     ) -> ModelRun:
         """Run the model over token ids.
 
@@ -188,6 +193,9 @@ class Model:
             For an encoder–decoder: what the decoder reads, its first token included.
         keep_patterns : bool
             Run all of it, and keep the patterns for who will look at all of them.
+        so_far : function, optional
+            Called behind every layer but the last of the stack that reads the text, with its layers
+            so far and the earlier run that it takes over from.
 
         Raises
         ------
@@ -209,7 +217,7 @@ class Model:
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
         check_budget(sizes, len(ids), unmade, keep_patterns)
         first, *second = stacks
-        read = self._read(first[0], ids, blocked, keep_patterns)
+        read = self._read(first[0], ids, blocked, keep_patterns, so_far)
         if encoder is None:
             return ModelRun(None, read)
         written = None
@@ -266,7 +274,12 @@ class Model:
         return stack, self._stack_weights(stack)
 
     def _read(
-        self, stack: StackPlan, ids: Sequence[int], blocked: frozenset[int], keep_patterns: bool
+        self,
+        stack: StackPlan,
+        ids: Sequence[int],
+        blocked: frozenset[int],
+        keep_patterns: bool,
+        so_far: SoFar | None,
     ) -> StackTrace:
         """Run the stack that reads the text, as far as no run that is still in use has done so."""
         facts, weights = stack.facts, self._stack_weights(stack)
@@ -277,7 +290,8 @@ class Model:
             if (run.ids, run.blocked) == (tuple(ids), blocked):
                 return run
         most = max(in_use, key=lambda run: common_start(facts, run, ids, blocked), default=None)
-        made = run_stack(facts, weights, ids, blocked, earlier=most)
+        offer = None if so_far is None else partial(so_far, most)
+        made = run_stack(facts, weights, ids, blocked, earlier=most, so_far=offer)
         self._runs = tuple(map(ref, (*in_use[1 - _REMEMBERED :], made)))
         return made
 

@@ -1,6 +1,7 @@
 """Long computations on screen: how far they are, and how they end before their end."""
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -34,10 +35,12 @@ class Layers:
         self.open = threading.Event()
         self.open.set()
         self.permits = threading.Semaphore(0)
-        self.begun = 0
+        self.begun = self.let = 0
+        self.first = []  # of the tokens that each layer runs
 
     def run_block(self, *arguments):
         self.begun += 1
+        self.first.append(arguments[3].first)
         if not self.open.is_set():
             assert threading.current_thread() is not threading.main_thread()  # which draws
             self.permits.acquire(timeout=60)
@@ -45,7 +48,9 @@ class Layers:
 
     def hold(self):
         self.open.clear()
-        self.begun = 0
+        self.permits = threading.Semaphore(0)
+        self.begun = self.let = 0
+        self.first = []
 
     def release(self):
         self.open.set()
@@ -53,12 +58,13 @@ class Layers:
 
     async def reach(self, pilot, count):
         """Let layers through until so many have begun."""
+        while self.let < count - 1:
+            self.permits.release()
+            self.let += 1
         for _ in range(ROUNDS):
             await pilot._wait_for_screen()
             if self.begun == count:
                 return
-            if self.begun and self.permits._value == 0:
-                self.permits.release()
             await asyncio.sleep(0.002)
         raise AssertionError(f"{self.begun} layers have begun, not {count}")
 
@@ -77,7 +83,15 @@ def layers(monkeypatch):
 
 @pytest.fixture
 def view(tmp_path):
-    """Of three layers, on an encoder, which takes nothing over from the run before."""
+    """Of three layers, on an encoder, which takes nothing over from the run before; the last is
+    shown, so that nothing of a run is shown before its end.
+    """
+    return real_view("bert-plain", tmp_path, query=1, layer=2)
+
+
+@pytest.fixture
+def first_view(tmp_path):
+    """Of the first layer."""
     return real_view("bert-plain", tmp_path, query=1)
 
 
@@ -115,7 +129,7 @@ async def test_how_far_it_is_is_said(view, layers):
         assert status(pilot) == "computing: layer 3 of 3 · esc cancels"
         layers.release()
         await settle(pilot)
-        assert status(pilot).startswith("layer 0 · head 0")
+        assert status(pilot).startswith("layer 2 · head 0")
 
 
 async def test_reading_weights_is_said(view, layers):
@@ -207,6 +221,105 @@ async def test_esc_in_the_sentence_does_what_was_announced(view, layers):
         await press(pilot, "escape")
         assert not isinstance(explorer_of(pilot.app).focused, Sentence)
         assert shown_text(pilot) == WORDS
+
+
+async def test_a_layer_is_shown_before_the_others_are_there(first_view, layers):
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        assert layers.begun == 2
+        assert not explorer_of(pilot.app).settled
+        part = explorer_of(pilot.app).scene.trace
+        assert len(part.layers) == 1
+        layers.release()
+        await settle(pilot)
+        whole = explorer_of(pilot.app).scene.trace
+        assert len(whole.layers) == 3
+        assert whole.layers[0].resid_post is part.layers[0].resid_post
+
+
+async def test_a_layer_that_is_selected_meanwhile_is_shown_when_it_is_there(first_view, layers):
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: view_of(pilot).layer == 1)
+        assert explorer_of(pilot.app).scene is None  # and nothing stands in for it
+        await layers.reach(pilot, 3)
+        await until(pilot, lambda: explorer_of(pilot.app).scene is not None)
+        assert len(explorer_of(pilot.app).scene.trace.layers) == 2
+        layers.release()
+        await settle(pilot)
+        assert view_of(pilot).layer == 1
+
+
+async def test_esc_leaves_the_layers_that_are_there(first_view, layers):
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        await cancel(pilot)
+        layers.release()
+        await settle(pilot)
+        assert layers.begun == 2
+        assert shown_text(pilot) == "t5 t17 t6"
+        assert status(pilot) == "cancelled: layers from 1 on are missing · ^r computes them"
+        await press(pilot, "right_square_bracket")
+        assert explorer_of(pilot.app).scene is None
+        await press(pilot, "ctrl+r")
+        assert explorer_of(pilot.app).scene.trace.whole
+        assert "cancelled" not in status(pilot)
+
+
+@pytest.mark.parametrize("pane", ["grid", "predictions"])
+async def test_where_all_layers_are_shown_all_are_awaited(layers, tmp_path, pane):
+    view = real_view("llama-shards", tmp_path, pane=pane)
+    async with open_app(view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await layers.reach(pilot, len(view.request.model.reads.windows))
+        assert shown_text(pilot) == WORDS
+        layers.release()
+        await settle(pilot)
+        assert shown_text(pilot) == "t5 t17 t6"
+
+
+@pytest.mark.parametrize("key", ["9", "0"])
+async def test_panes_of_all_layers_wait_for_them(layers, tmp_path, key):
+    """Pressed while a part is shown."""
+    view = real_view("llama-shards", tmp_path)
+    async with open_app(view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        await pilot.press(key)
+        await until(pilot, lambda: view_of(pilot).pane in ("grid", "predictions"))
+        if key == "0":
+            assert says(pilot, "computing…")
+        layers.release()
+        await settle(pilot)
+        assert explorer_of(pilot.app).scene.trace.whole
+
+
+async def test_a_run_that_was_shown_in_part_leaves_the_one_before_to_begin_with(layers, tmp_path):
+    """While people type, each letter runs one token and not the whole text."""
+    async with open_app(real_view("llama-shards", tmp_path), (80, 24)) as pilot:
+        sentence_of(pilot).set_true_text("t5 t17 t3 t29 t11")
+        await settle(pilot)
+        await begin(pilot, layers, "t5 t17 t3 t29 t7")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t3 t29 t7")
+        gc.collect()  # nothing but the part holds the run before
+        explorer_of(pilot.app).submit(explorer_of(pilot.app).state.with_text("t5 t17 t3 t29 t8"))
+        layers.release()
+        await settle(pilot)
+        assert shown_text(pilot) == "t5 t17 t3 t29 t8"
+    assert layers.first == [4, 4, 4, 4]  # of both runs, both layers: the last token alone
+
+
+async def until(pilot, done):
+    for _ in range(ROUNDS):
+        await pilot._wait_for_screen()
+        if done():
+            return
+        await asyncio.sleep(0.002)
+    raise AssertionError("it did not come")
 
 
 async def test_a_newer_text_makes_the_run_before_stale(view, layers):

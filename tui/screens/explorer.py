@@ -142,6 +142,11 @@ class ExplorerScreen(
     def say_work(self, words: str) -> None:
         self._status.work = words
 
+    def awaited(self) -> int | None:
+        view = self.state.view
+        all_layers = "grid", "compare", PREDICTIONS
+        return None if view.compare or {view.pane, self._side} & {*all_layers} else view.layer
+
     def cancels(self) -> str:
         return _("esc cancels")
 

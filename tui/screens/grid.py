@@ -42,7 +42,8 @@ class GridScreen(Part):
 
     def survey(self, scene: Scene | None) -> None:
         """Look at the heads that the grid shows: at once if that is quick, else in a thread."""
-        if scene is None or scene.view.pane != PANE or self._grid is None:
+        looks = scene is not None and scene.view.pane == PANE and scene.trace.whole
+        if scene is None or not looks or self._grid is None:
             self._survey = None  # which would keep a trace alive
             if self._grid is not None:
                 self._grid.forget()

@@ -12,8 +12,8 @@ from textual.worker import get_current_worker
 
 from core.errors import AttnError
 from core.language import _
-from core.progress import Cancelled, watched
-from core.types import Request
+from core.progress import Cancelled, Taker, watched
+from core.types import Request, Trace
 from tui.quick import QUICK_CHARACTERS, learns_quickly
 from tui.scene import View
 from tui.state import Answer, Explorer, attempt
@@ -30,16 +30,22 @@ class Job:
     request : Request
     make : function
         Gives the answer.
+    show : function
+        Called in the thread with what there is so far, and how many steps that took.
     wanted : bool
         It ends at its next step where nobody waits for it any more.
     at : tuple of str, int and int
         What it does, how many steps are done, and of how many.
+    shown : int
+        Of how many steps the result is shown.
     """
 
     request: Request
     make: Callable[[], Answer]
+    show: Taker
     wanted: bool = True
     at: tuple[str, int, int] | None = None
+    shown: int = 0
 
     def run(self) -> Answer | AttnError | None:
         """In the thread: the answer, or why there is none; None where it was cancelled."""
@@ -51,7 +57,7 @@ class Job:
             self.at = what, done, total
 
         try:
-            with watched(watch):
+            with watched(watch, self.show):
                 return attempt(self.make)
         except Cancelled:
             return None
@@ -87,6 +93,13 @@ class TracingScreen(Screen[None]):
         """Which keys cancel, in words; subclasses know."""
         return ""
 
+    def awaited(self) -> int | None:
+        """The layer that is enough for what is shown, None where all are needed; subclasses know.
+
+        Called in a thread.
+        """
+        return None
+
     def keeps(self, request: Request, error: AttnError) -> bool:
         """Whether a refusal leaves what is shown as it was; subclasses then say why."""
         return False
@@ -103,7 +116,7 @@ class TracingScreen(Screen[None]):
         self.state.asked = request
         state, other = self.state, self.state.view.compare
         if len(request.text) + len(request.target or "") > QUICK_CHARACTERS:
-            self._run_in_thread(Job(request, lambda: state.answer(*state.prepare(request), other)))
+            self._run_in_thread(request, lambda: state.answer(*state.prepare(request), other))
             return
         prepared = attempt(lambda: state.prepare(request))
         if isinstance(prepared, AttnError):
@@ -111,7 +124,7 @@ class TracingScreen(Screen[None]):
         elif state.is_quick(*prepared) and learns_quickly(request, state.view.request):
             self._take(request, attempt(lambda: state.answer(*prepared, other)))
         else:
-            self._run_in_thread(Job(request, lambda: state.answer(*prepared, other)))
+            self._run_in_thread(request, lambda: state.answer(*prepared, other))
 
     def again(self) -> None:
         """Ask once more for what was asked last, where it was cancelled or refused."""
@@ -125,13 +138,18 @@ class TracingScreen(Screen[None]):
         self._forget()
         self._done()
         self._cancelled = True
-        before = self.state.trace is not None
-        self.say_work(
-            _("cancelled: what is shown is from before · ^r computes it")
-            if before
-            else _("cancelled · ^r computes it")
-        )
+        self.say_work(self._left())
         return True
+
+    def _left(self) -> str:
+        """What a computation that was cancelled leaves on the screen."""
+        trace = self.state.trace
+        if trace is None:
+            return _("cancelled · ^r computes it")
+        if trace.whole:
+            return _("cancelled: what is shown is from before · ^r computes it")
+        said = _("cancelled: layers from {n} on are missing · ^r computes them")
+        return said.format(n=len(trace.layers))
 
     def _forget(self) -> None:
         """Nobody waits any more for what was asked."""
@@ -139,9 +157,14 @@ class TracingScreen(Screen[None]):
         if self._job is not None:
             self._job.wanted = False
 
-    def _run_in_thread(self, job: Job) -> None:
-        """Run in a thread, or wait for the one that runs: it ends at its next step, and two at once
-        would need the memory of two traces.
+    def _run_in_thread(self, request: Request, make: Callable[[], Answer]) -> None:
+        """Compute an answer in a thread, and show before it is whole what it has of it."""
+        job = Job(request, make, lambda done, part: self._offered(job, done, part))
+        self._start(job)
+
+    def _start(self, job: Job) -> None:
+        """Run a job, or let it wait for the one that runs: that ends at its next step, and two at
+        once would need the memory of two traces.
         """
         self.say_work(_("computing…"))
         if self._telling is None:
@@ -170,6 +193,18 @@ class TracingScreen(Screen[None]):
         if not get_current_worker().is_cancelled:  # the screen is still there
             self.app.call_from_thread(self._arrived, job, result)
 
+    def _offered(self, job: Job, done: int, part: Callable[[], Trace]) -> None:
+        """In a thread: hand over the trace so far, once it has the layer that is looked at."""
+        layer = self.awaited()
+        if layer is not None and job.shown <= layer < done and job.wanted:
+            job.shown = done
+            self.app.call_from_thread(self._arrived_in_part, job, part())
+
+    def _arrived_in_part(self, job: Job, part: Trace) -> None:
+        """Show a trace of which more layers are on their way, if it is still wanted."""
+        if job.wanted and not self.leaving and attempt(lambda: self.state.accept(part)) is None:
+            self.answered()
+
     def _arrived(self, job: Job, result: Answer | AttnError | None) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
         self._job = None
@@ -177,7 +212,7 @@ class TracingScreen(Screen[None]):
             return
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            self._run_in_thread(waiting)
+            self._start(waiting)
         elif job.wanted and result is not None:
             self._take(job.request, result)
 
