@@ -15,7 +15,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple, Self
 
-from bench.measure import check_weights, ours, sentence, shows_weights
+from bench.measure import check_weights, ours, sentence, shows_weights, weights
 from bench.memory import cpu_seconds, peak_bytes, private_bytes
 from bench.table import Row
 from bench.terminal import Terminal, environment
@@ -162,31 +162,57 @@ def forward(threads: int, runs: int) -> Iterator[Row]:
 
 
 def keystroke(count: int, keys: int) -> Iterator[Row]:
-    """A letter that changes the last of so many tokens, until its new weights are on the screen."""
+    """A letter that changes the last of so many tokens, next to a whole pass of ours.
+
+    Until new weights are on the screen, of the first layer, which the explorer opens with, and of
+    the last one.
+    """
+    with Passes("ours", SMOLLM2, len(os.sched_getaffinity(0))) as passes:
+        whole = passes.times(count, 12)
+    walls, cpus = zip(*whole, strict=True)
+    name = f"{SMOLLM2}, {count} tokens: keystroke to weights of"
+    for layer in ("first", "last"):
+        wall, cpu = letters_typed(count, keys, layer)
+        yield Row(f"{name} the {layer} layer", "ms", wall, list(walls), goal=1 / 4)
+        yield Row(
+            f"{name} the {layer} layer, processor time until all is there", "ms", [cpu], list(cpus)
+        )
+
+
+def letters_typed(count: int, keys: int, layer: str) -> tuple[list[float], float]:
+    """Wall seconds of each letter until its weights are there, and processor seconds of one."""
     text, letters = changing_letters(count)
     letters = letters[:keys]
     last, word = str(count - 1), text.split()[-1]
+    shown = {"first": "0", "last": str(layers() - 1)}[layer]
     wall, cpu = [], 0.0
-    with Terminal(ours("--model", SMOLLM2, "--query", last, "--key", last, text)) as terminal:
+    command = ours("--model", SMOLLM2, "--layer", shown, "--query", last, "--key", last, text)
+    with Terminal(command) as terminal:
         terminal.wait_until(shows_weights)
         terminal.type("e")
         for letter in letters:
             before = cpu_seconds(terminal.pid)
-            drawn = terminal.type(letter, ready=titled(word + letter))
+            drawn = terminal.type(letter, ready=new_weights(terminal.text, word + letter))
             cpu += cpu_seconds(terminal.pid) - before
             check_weights(drawn.before, drawn.after, word + letter)
-            wall.append(drawn.seconds)
-            terminal.type(_BACKSPACE, ready=titled(word))
-    with Passes("ours", SMOLLM2, len(os.sched_getaffinity(0))) as passes:
-        whole = passes.times(count, 12)
-    name = f"{SMOLLM2}, {count} tokens: keystroke to weights, next to a whole pass of ours"
-    yield Row(name, "ms", wall, [wall for wall, _cpu in whole], goal=1 / 4)
-    yield Row(f"{name}, processor time", "ms", [cpu / len(letters)], [cpu for _wall, cpu in whole])
+            wall.append(drawn.until_ready)
+            terminal.type(_BACKSPACE, ready=new_weights(terminal.text, word))
+    return wall, cpu / len(letters)
 
 
-def titled(word: str) -> Callable[[str], bool]:
-    """Whether the weights on the screen are a word's."""
-    return lambda screen: f"What “{word}”" in screen
+def layers() -> int:
+    from core.trained import opened
+
+    return len(opened(_models()[SMOLLM2]).facts.layers)
+
+
+def new_weights(before: str, word: str) -> Callable[[str], bool]:
+    """Whether the screen shows the weights of a word, and no longer those it had before."""
+
+    def ready(screen: str) -> bool:
+        return f"What “{word}”" in screen and weights(screen) != weights(before)
+
+    return ready
 
 
 def changing_letters(count: int) -> tuple[str, str]:

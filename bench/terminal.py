@@ -53,6 +53,8 @@ class Response(NamedTuple):
     ----------
     seconds : float
         Until the piece of output with which the screen had its last change of text.
+    until_ready : float
+        Until the one with which it was ready first.
     size : int
         Bytes of output until the terminal was quiet.
     before, after : str
@@ -60,6 +62,7 @@ class Response(NamedTuple):
     """
 
     seconds: float
+    until_ready: float
     size: int
     before: str
     after: str
@@ -119,20 +122,24 @@ class Terminal:
         before = self.text
         sent = time.perf_counter()
         os.write(self._master, keys.encode())
-        chunks = self._gather()
-        return self._until(ready, sent, self._replay(chunks) or sent, chunks, before)
+        return self._until(ready, sent, sent, [], before)
 
     def _until(
         self, ready: Ready, start: float, moment: float, chunks: list[Chunk], before: str
     ) -> Response:
-        while not ready(self.text):
+        first = None
+        while first is None or not ready(self.text):
             if time.perf_counter() > start + DEADLINE:
                 raise TimeoutError(f"not ready; the screen shows:\n{self.text}")
             latest = self._gather()
             chunks += latest
-            moment = self._replay(latest) or moment
+            for chunk in latest:
+                moment = self._replay([chunk]) or moment
+                if first is None and ready(self.text):
+                    first = chunk.at
+            first = first or (start if ready(self.text) else None)  # nothing came
         size = sum(len(chunk.data) for chunk in chunks)
-        return Response(moment - start, size, before, self.text)
+        return Response(moment - start, first - start, size, before, self.text)
 
     def _gather(self, patience: float = PATIENCE, quiet: float = QUIET) -> list[Chunk]:
         """Read until nothing has come for some time."""

@@ -332,6 +332,7 @@ async def test_a_slow_trace_never_replaces_a_newer_one(slow):
         explorer = explorer_of(pilot.app)
         explorer.submit(explorer.state.with_text("slow one"))
         await slow.begin(pilot, 2)
+        explorer.tell()
         find(pilot, "computing…", "Status")
         assert not explorer.settled
         for count in range(5):
@@ -375,6 +376,7 @@ async def test_selecting_while_computing_leaves_it_computing(slow):
             await pilot.press(key)
             await pilot._wait_for_screen()
         assert (view_of(pilot).query, view_of(pilot).pane, view_of(pilot).zoom) == (1, "matrix", 7)
+        explorer.tell()
         assert pilot.app.screen.query_one(Status).work
         await slow.release(pilot)
         assert shown_text(pilot) == "slow text"

@@ -166,10 +166,11 @@ class TracingScreen(Screen[None]):
         """Run a job, or let it wait for the one that runs: that ends at its next step, and two at
         once would need the memory of two traces.
         """
-        self.say_work(_("computing…"))
         if self._telling is None:
             self._announced = False
             self._telling = self.set_interval(TELL_SECONDS, self.tell)
+            # A frame that only said so would hold up the next one, with what was computed.
+            self.say_work(_("computing…") if self.state.trace is None else "")
         if self._job is not None:
             self._waiting = job
         else:
@@ -204,6 +205,13 @@ class TracingScreen(Screen[None]):
         """Show a trace of which more layers are on their way, if it is still wanted."""
         if job.wanted and not self.leaving and attempt(lambda: self.state.accept(part)) is None:
             self.answered()
+            self._draw()
+
+    def _draw(self) -> None:
+        """Draw now: Textual would wait for its next frame, and this thread for the one that goes on
+        computing.
+        """
+        self._on_timer_update()
 
     def _arrived(self, job: Job, result: Answer | AttnError | None) -> None:
         """Take an answer that is still wanted; else begin with the last request that waits."""
@@ -215,6 +223,7 @@ class TracingScreen(Screen[None]):
             self._start(waiting)
         elif job.wanted and result is not None:
             self._take(job.request, result)
+            self._draw()
 
     def _done(self) -> None:
         """Nothing is on its way."""
