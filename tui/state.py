@@ -61,10 +61,17 @@ class Explorer:
     @property
     def scene(self) -> Scene | None:
         trace = self.trace
-        if trace is None or self.view.layer >= len(getattr(trace, self.view.attention).layers):
-            return None  # or that layer is still on its way
+        if trace is None or self.lacks_layer:
+            return None
         predicted = self._predicted.get(self.view.query)
         return Scene(self.view, trace, self.before, self.compared, prediction=predicted)
+
+    @property
+    def lacks_layer(self) -> bool:
+        """Whether there is a trace, and the selected layer of it is still on its way."""
+        if self.trace is None or self.trace.whole:
+            return False
+        return self.view.layer >= len(self.trace.layers)
 
     def as_read(self, scene: Scene) -> Scene:
         """The scene with its layer as the view reads it; itself where that is as it is."""

@@ -175,6 +175,8 @@ class ExplorerScreen(
         for widget in self._lines:
             if isinstance(widget, ViewLine):
                 widget.view = self.state.view
+            if isinstance(widget, Pane):
+                widget.absent = self.state.view.layer if self.state.lacks_layer else None
             if widget.draws_scene:
                 widget.scene = read if widget.reads else scene
         self._show_active()

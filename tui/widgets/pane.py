@@ -9,7 +9,7 @@ from rich.style import Style
 from textual import events
 
 from core.language import _
-from tui.labels import clip
+from tui.labels import clip, wrap
 from tui.messages import Selected
 from tui.scene import Scene
 from tui.theme import Palette
@@ -94,6 +94,7 @@ class Pane(Lines, can_focus=True):
         super().__init__(id=f"pane-{name}")
         self.pane = name
         self.top = 0
+        self.absent: int | None = None  # a layer that there is no scene of yet
         self._followed = -1
 
     # What a subclass provides.
@@ -139,7 +140,12 @@ class Pane(Lines, can_focus=True):
     def draw(self, palette: Palette, width: int, height: int) -> list[Line]:
         if width < 8 or height < 3:
             return []
-        lines, title, foot = [], [], []
+        lines: list[Line] = []
+        title: Line = []
+        foot: list[str] = []
+        if self.absent is not None:
+            said = _("Layer {n} is not there yet.").format(n=self.absent)
+            lines = [[], *([(f" {line}", palette.base)] for line in wrap(said, width - 4))]
         if self.scene is not None:
             lines = self.body(self.scene, palette, width - 2, height - 2)
             title = self.title(self.scene, palette)
