@@ -33,12 +33,12 @@ def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
     list
         What `task` returned for each share, in the order of the shares.
     """
-    workers = min(threads(), count, work // _WORTH)
-    if workers < 2 or not _free.acquire(blocking=False):  # another thread shares out its own
-        return [task(slice(0, count))]
+    workers = max(1, min(threads(), count, work // _WORTH))
+    edges = [count * index // workers for index in range(workers + 1)]
+    own, *others = [slice(*pair) for pair in pairwise(edges)]
+    if not others or not _free.acquire(blocking=False):  # another thread shares out its own
+        return [task(share) for share in (own, *others)]  # the same shares: they may be added up
     try:
-        edges = [count * index // workers for index in range(workers + 1)]
-        own, *others = [slice(*pair) for pair in pairwise(edges)]
         helpers = _helpers()[: len(others)]
         for helper, share in zip(helpers, others, strict=True):
             helper.start(task, share)

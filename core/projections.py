@@ -77,8 +77,8 @@ def effort(x: Float32, *linears: Linear[Float32]) -> int:
 def product(weight: Float32, x: Float32, out: Float32) -> None:
     """[out, in] · [in, pos] -> [out, pos].
 
-    For one column `numpy.dot` lets other threads work, as `numpy.matmul` does not where it makes
-    fewer than 500 numbers. Few columns are quicker in small pieces.
+    One column by `numpy.dot`, which lets go of the interpreter, as `numpy.matmul` does not where it
+    makes less than 500 numbers. Few columns are quicker in small pieces.
     """
     count = x.shape[1]
     if count == 1 and out.strides[0] == out.itemsize:

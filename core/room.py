@@ -22,11 +22,27 @@ _CHUNK = 2**24  # numbers: 64 MiB, of which the system gives what is written to
 _PAGE = 2**21  # bytes; what lies before the first whole page would come in pages of 4 KiB
 _SMALL = 2**14  # numbers: what is smaller finds used memory
 _LINE = 16  # numbers in a line of a processor's cache
-_SPARES = 2  # chunks whose memory is kept
+_SPARES = 3  # chunks whose memory is kept
+
+
+class _Chunks:
+    """Chunks, one after the other, out of which arrays are cut."""
+
+    def __init__(self) -> None:
+        self._rest = np.empty(0, np.float32)
+
+    def cut(self, size: int) -> Float32:
+        if len(self._rest) < size:
+            chunk = _chunk(max(size, _CHUNK))
+            self._rest = chunk[-chunk.ctypes.data % _PAGE // 4 :]
+        taken = self._rest[:size]
+        self._rest = self._rest[-(-size // _LINE) * _LINE :]
+        return taken
 
 
 class _Room(local):
-    rest: Float32 | None = None  # of a chunk; None outside a run
+    kept: _Chunks | None = None  # of what a trace holds; None outside a run
+    passing: _Chunks  # of what is lent, which ends with the run
     lent: dict[str, Float32]
 
 
@@ -37,31 +53,33 @@ _spare: list[Float32] = []  # memory of chunks that ended: a run takes what one 
 @contextmanager
 def room() -> Iterator[None]:
     """What this thread allocates inside shares chunks; each is freed with its last array."""
-    _room.rest, _room.lent = np.empty(0, np.float32), {}
+    _room.kept, _room.passing, _room.lent = _Chunks(), _Chunks(), {}
     try:
         yield
     finally:
-        _room.rest, _room.lent = None, {}
+        _room.kept, _room.passing, _room.lent = None, _Chunks(), {}
 
 
 def empty(*shape: int) -> Float32:
     """As `numpy.empty`."""
+    return _empty(_room.kept, shape)
+
+
+def _empty(chunks: _Chunks | None, shape: tuple[int, ...]) -> Float32:
     size = math.prod(shape)
-    if _room.rest is None or size < _SMALL:
+    if chunks is None or size < _SMALL:
         return np.empty(shape, np.float32)
-    if len(_room.rest) < size:
-        chunk = _chunk(max(size, _CHUNK))
-        _room.rest = chunk[-chunk.ctypes.data % _PAGE // 4 :]
-    taken = _room.rest[:size]
-    _room.rest = _room.rest[-(-size // _LINE) * _LINE :]
-    return taken.reshape(shape)
+    return chunks.cut(size).reshape(shape)
 
 
 def _chunk(size: int) -> Float32:
     """At least so many numbers. It owns no memory, so that its end does not end the memory's."""
     if size > _CHUNK:
         return np.empty(size + _PAGE // 4, np.float32)
-    memory = _spare.pop() if _spare else np.empty(size + _PAGE // 4, np.float32)
+    try:
+        memory = _spare.pop()
+    except IndexError:
+        memory = np.empty(size + _PAGE // 4, np.float32)
     chunk = np.frombuffer(memory.data, np.float32)
     finalize(chunk, _give_back, memory).atexit = False
     return chunk
@@ -80,9 +98,9 @@ def columns(*shape: int) -> Float32:
 
 def lent(name: str, rows: int, width: int) -> Float32:
     """As `columns`, for what is not kept: the same memory whenever a run asks by this name."""
-    if _room.rest is None:
+    if _room.kept is None:
         return columns(rows, width)
     found = _room.lent.get(name)
     if found is None or found.shape != (rows, width):
-        found = _room.lent[name] = columns(rows, width)
+        found = _room.lent[name] = _empty(_room.passing, (width, rows)).T
     return found

@@ -143,7 +143,7 @@ class Explorer:
         return Answer(result, attempt(lambda: compare(result, text)))
 
     def accept(self, result: Trace, compared: Comparison | AttnError | None = None) -> None:
-        """Take a finished trace; the selection stays on its token, or else at its place."""
+        """Take a trace, whole or so far; the selection stays on its token, or else at its place."""
         view = replace(self.view, request=result.request)
         tokens, target = result.tokens, result.target_tokens
         if self._tokens is None:

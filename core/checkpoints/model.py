@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 from weakref import ref
@@ -289,9 +290,11 @@ class Model:
         for run in in_use:
             if (run.ids, run.blocked) == (tuple(ids), blocked):
                 return run
-        most = max(in_use, key=lambda run: common_start(facts, run, ids, blocked), default=None)
-        offer = None if so_far is None else partial(so_far, most)
-        made = run_stack(facts, weights, ids, blocked, earlier=most, so_far=offer)
+        starts = [(common_start(facts, run, ids, blocked), run) for run in in_use]
+        start, most = max(starts, key=itemgetter(0), default=(0, None))
+        earlier = most if start else None
+        told = None if so_far is None else partial(so_far, earlier)
+        made = run_stack(facts, weights, ids, blocked, earlier=earlier, so_far=told)
         self._runs = tuple(map(ref, (*in_use[1 - _REMEMBERED :], made)))
         return made
 

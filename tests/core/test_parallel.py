@@ -37,6 +37,13 @@ def test_what_each_share_made_comes_back_in_order(three):
     assert len(shares) == 3
 
 
+def test_the_shares_are_the_same_where_no_thread_is_free(three):
+    """They may be added up, and a sum should not depend on what else is drawn or computed."""
+    alone = parallel.each(lambda some: some, 10, work=100)
+    with parallel._free:
+        assert parallel.each(lambda some: some, 10, work=100) == alone
+
+
 def test_error_in_a_thread_is_not_lost(three):
     def task(some):
         if some.start:

@@ -93,6 +93,14 @@ def test_lent_memory_is_lent_again():
     assert lent("hidden", 30, 40) is not hidden
 
 
+def test_what_is_lent_ends_with_the_run():
+    with room():
+        kept, passing = empty(*LARGE), lent("hidden", 200, 200)
+    assert passing.base is not kept.base
+    del passing
+    assert len(module._spare) == 1
+
+
 def test_a_trace_holds_nothing_that_was_lent(monkeypatch):
     """What a layer works in is not what it leaves, for a gated MLP or another."""
     lent_arrays = []

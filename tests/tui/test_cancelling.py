@@ -293,7 +293,7 @@ async def test_panes_of_all_layers_wait_for_them(layers, tmp_path, key):
         await pilot.press(key)
         await until(pilot, lambda: view_of(pilot).pane in ("grid", "predictions"))
         if key == "0":
-            assert says(pilot, "computing…")
+            assert says(pilot, "The last layer is not there yet.")
         layers.release()
         await settle(pilot)
         assert explorer_of(pilot.app).scene.trace.whole
@@ -312,6 +312,73 @@ async def test_a_run_that_was_shown_in_part_leaves_the_one_before_to_begin_with(
         await settle(pilot)
         assert shown_text(pilot) == "t5 t17 t3 t29 t8"
     assert layers.first == [4, 4, 4, 4]  # of both runs, both layers: the last token alone
+
+
+async def test_another_text_offers_none_of_its_layers(layers, tmp_path):
+    """Comparing is stopped while the other text runs: its layers are not the sentence's."""
+    async with open_app(real_view("bert-plain", tmp_path), (80, 24)) as pilot:
+        explorer = explorer_of(pilot.app)
+        before = explorer.scene.trace
+        layers.hold()
+        explorer.compare_with("t5 t17 t6")
+        await layers.reach(pilot, 1)
+        explorer.stop_comparing()
+        await layers.reach(pilot, 3)
+        assert explorer.scene.trace is before
+        assert explorer.state.asked.text == WORDS
+        layers.release()
+        await settle(pilot)
+        assert shown_text(pilot) == WORDS
+
+
+async def test_what_is_refused_at_a_later_layer_is_not_left_half(first_view, layers, monkeypatch):
+    from core.checkpoints.weights import Weights
+    from core.errors import ModelError
+
+    def check(self, x, index):
+        if index == 1:
+            raise ModelError("layer 1 is broken", "open another")
+
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        monkeypatch.setattr(Weights, "check", check)
+        layers.release()
+        await settle(pilot)
+        assert explorer_of(pilot.app).scene is None
+        assert says(pilot, "layer 1 is broken")
+        monkeypatch.undo()
+        await press(pilot, "ctrl+r")
+        assert shown_text(pilot) == "t5 t17 t6"
+
+
+async def test_esc_says_what_is_left_of_the_run_that_it_ends(first_view, layers):
+    """Not of the one before, whose first layers are shown."""
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        explorer = explorer_of(pilot.app)
+        explorer.submit(explorer.state.with_text("t5 t17 t7"))
+        await cancel(pilot)
+        assert status(pilot) == "cancelled: what is shown is from before · ^r computes it"
+        layers.release()
+        await settle(pilot)
+        assert shown_text(pilot) == "t5 t17 t6"
+
+
+async def test_a_layer_that_comes_is_sent_at_once(first_view, layers):
+    """Not with the next frame: the thread that goes on computing would slow it down."""
+    async with open_app(first_view, (80, 24)) as pilot:
+        weights = pilot.app.screen.query_one("#pane-weights")
+        frames = explorer_of(pilot.app)._update_timer
+        await begin(pilot, layers, "t5 t17 t6", layer=1)
+        frames.resume, resume = (lambda: None), frames.resume
+        await layers.reach(pilot, 2)
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        assert weights._sent[0] is weights.lines
+        frames.resume = resume
+        layers.release()
+        await settle(pilot)
 
 
 async def until(pilot, done):

@@ -144,8 +144,7 @@ class ExplorerScreen(
 
     def awaited(self) -> int | None:
         view = self.state.view
-        all_layers = "grid", "compare", PREDICTIONS
-        return None if view.compare or {view.pane, self._side} & {*all_layers} else view.layer
+        return None if {view.pane, self._side} & {"grid", PREDICTIONS} else view.layer
 
     def cancels(self) -> str:
         return _("esc cancels")

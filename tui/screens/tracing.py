@@ -30,8 +30,8 @@ class Job:
     request : Request
     make : function
         Gives the answer.
-    show : function
-        Called in the thread with what there is so far, and how many steps that took.
+    take : function, optional
+        Called in the thread with how many steps are done, and with what gives the result so far.
     wanted : bool
         It ends at its next step where nobody waits for it any more.
     at : tuple of str, int and int
@@ -42,7 +42,7 @@ class Job:
 
     request: Request
     make: Callable[[], Answer]
-    show: Taker
+    take: Taker | None = None
     wanted: bool = True
     at: tuple[str, int, int] | None = None
     shown: int = 0
@@ -57,7 +57,7 @@ class Job:
             self.at = what, done, total
 
         try:
-            with watched(watch, self.show):
+            with watched(watch, self.take):
                 return attempt(self.make)
         except Cancelled:
             return None
@@ -116,7 +116,9 @@ class TracingScreen(Screen[None]):
         self.state.asked = request
         state, other = self.state, self.state.view.compare
         if len(request.text) + len(request.target or "") > QUICK_CHARACTERS:
-            self._run_in_thread(request, lambda: state.answer(*state.prepare(request), other))
+            self._run_in_thread(
+                request, lambda: state.answer(*state.prepare(request), other), other
+            )
             return
         prepared = attempt(lambda: state.prepare(request))
         if isinstance(prepared, AttnError):
@@ -124,7 +126,7 @@ class TracingScreen(Screen[None]):
         elif state.is_quick(*prepared) and learns_quickly(request, state.view.request):
             self._take(request, attempt(lambda: state.answer(*prepared, other)))
         else:
-            self._run_in_thread(request, lambda: state.answer(*prepared, other))
+            self._run_in_thread(request, lambda: state.answer(*prepared, other), other)
 
     def again(self) -> None:
         """Ask once more for what was asked last, where it was cancelled or refused."""
@@ -132,24 +134,24 @@ class TracingScreen(Screen[None]):
             self.submit(self.state.asked)
 
     def cancel(self) -> bool:
-        """Let go of what is computed; whether there was anything. What is shown stays."""
+        """Let go of what is computed; whether there was anything. What is shown stays, be it the
+        first layers of the new.
+        """
         if not self.busy:
             return False
+        job = self._waiting or self._job
+        layers = 0 if job is None else job.shown
         self._forget()
         self._done()
         self._cancelled = True
-        self.say_work(self._left())
+        if layers:
+            said = _("cancelled: layers from {n} on are missing · ^r computes them")
+            self.say_work(said.format(n=layers))
+        elif self.state.trace is None:
+            self.say_work(_("cancelled · ^r computes it"))
+        else:
+            self.say_work(_("cancelled: what is shown is from before · ^r computes it"))
         return True
-
-    def _left(self) -> str:
-        """What a computation that was cancelled leaves on the screen."""
-        trace = self.state.trace
-        if trace is None:
-            return _("cancelled · ^r computes it")
-        if trace.whole:
-            return _("cancelled: what is shown is from before · ^r computes it")
-        said = _("cancelled: layers from {n} on are missing · ^r computes them")
-        return said.format(n=len(trace.layers))
 
     def _forget(self) -> None:
         """Nobody waits any more for what was asked."""
@@ -157,9 +159,15 @@ class TracingScreen(Screen[None]):
         if self._job is not None:
             self._job.wanted = False
 
-    def _run_in_thread(self, request: Request, make: Callable[[], Answer]) -> None:
-        """Compute an answer in a thread, and show before it is whole what it has of it."""
-        job = Job(request, make, lambda done, part: self._offered(job, done, part))
+    def _run_in_thread(
+        self, request: Request, make: Callable[[], Answer], other: str | None
+    ) -> None:
+        """Compute an answer in a thread, and show what there is of it before it is whole; not with
+        another text, whose layers would come too.
+        """
+        job = Job(request, make)
+        if other is None:
+            job.take = lambda done, part: self._offered(job, done, part)
         self._start(job)
 
     def _start(self, job: Job) -> None:
@@ -197,7 +205,8 @@ class TracingScreen(Screen[None]):
     def _offered(self, job: Job, done: int, part: Callable[[], Trace]) -> None:
         """In a thread: hand over the trace so far, once it has the layer that is looked at."""
         layer = self.awaited()
-        if layer is not None and job.shown <= layer < done and job.wanted:
+        ended = self.leaving or get_current_worker().is_cancelled or not job.wanted
+        if layer is not None and job.shown <= layer < done and not ended:
             job.shown = done
             self.app.call_from_thread(self._arrived_in_part, job, part())
 
@@ -208,8 +217,8 @@ class TracingScreen(Screen[None]):
             self._draw()
 
     def _draw(self) -> None:
-        """Draw now: Textual would wait for its next frame, and this thread for the one that goes on
-        computing.
+        """Draw now, while the other thread waits: Textual would do it with its next frame, and be
+        slowed down by what is computed then. The lines have told the screen that they changed.
         """
         self._on_timer_update()
 
@@ -237,7 +246,8 @@ class TracingScreen(Screen[None]):
         """Put the answer to a request into the state."""
         self._done()
         if isinstance(result, AttnError):
-            if self.keeps(request, result):
+            before = self.state.trace  # or the first layers of what is refused
+            if (before is None or before.whole) and self.keeps(request, result):
                 return
             self.state.refuse(request, result)
         else:

@@ -117,7 +117,9 @@ def nothing_in_words(scene: Scene, error: AttnError | None) -> str:
     view = scene.view
     if error is not None:
         return capitalized(visible(str(error)))
-    if not scene.trace.whole or predicted_at(scene.trace, view.attention, view.query) is not None:
+    if not scene.trace.whole:
+        return _("The last layer is not there yet.")
+    if predicted_at(scene.trace, view.attention, view.query) is not None:
         return _("computing…")
     model = scene.trace.request.model
     if isinstance(model, CheckpointModel) and model.writes is not None:
