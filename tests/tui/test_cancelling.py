@@ -293,7 +293,7 @@ async def test_panes_of_all_layers_wait_for_them(layers, tmp_path, key):
         await pilot.press(key)
         await until(pilot, lambda: view_of(pilot).pane in ("grid", "predictions"))
         if key == "0":
-            assert says(pilot, "The last layer is not there yet.")
+            await until(pilot, lambda: says(pilot, "The last layer is not there yet."))
         layers.release()
         await settle(pilot)
         assert explorer_of(pilot.app).scene.trace.whole
