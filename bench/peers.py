@@ -170,23 +170,20 @@ def keystroke(count: int, keys: int) -> Iterator[Row]:
     with Passes("ours", SMOLLM2, len(os.sched_getaffinity(0))) as passes:
         whole = passes.times(count, 12)
     walls, cpus = zip(*whole, strict=True)
-    name = f"{SMOLLM2}, {count} tokens: keystroke to weights of"
-    for layer in ("first", "last"):
+    name = f"{SMOLLM2}, {count} tokens: keystroke to weights of layer"
+    for layer in (0, layers() - 1):
         wall, cpu = letters_typed(count, keys, layer)
-        yield Row(f"{name} the {layer} layer", "ms", wall, list(walls), goal=1 / 4)
-        yield Row(
-            f"{name} the {layer} layer, processor time until all is there", "ms", [cpu], list(cpus)
-        )
+        yield Row(f"{name} {layer}", "ms", wall, list(walls), goal=1 / 4)
+    yield Row(f"{SMOLLM2}, {count} tokens: processor time of a letter", "ms", [cpu], list(cpus))
 
 
-def letters_typed(count: int, keys: int, layer: str) -> tuple[list[float], float]:
+def letters_typed(count: int, keys: int, layer: int) -> tuple[list[float], float]:
     """Wall seconds of each letter until its weights are there, and processor seconds of one."""
     text, letters = changing_letters(count)
     letters = letters[:keys]
     last, word = str(count - 1), text.split()[-1]
-    shown = {"first": "0", "last": str(layers() - 1)}[layer]
     wall, cpu = [], 0.0
-    command = ours("--model", SMOLLM2, "--layer", shown, "--query", last, "--key", last, text)
+    command = ours("--model", SMOLLM2, "--layer", str(layer), "--query", last, "--key", last, text)
     with Terminal(command) as terminal:
         terminal.wait_until(shows_weights)
         terminal.type("e")
