@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 
 import pytest
 
@@ -28,6 +29,11 @@ for _name in filter(_is_personal, list(os.environ)):
 os.environ.update(FIXED)
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A shell that runs the tests in the background ignores interrupts, as nohup does hang-ups; every
+# command that a test runs would do so, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Textual reads its variables at import, and the snapshot plugin has imported it before this file.
 importlib.reload(importlib.import_module("textual.constants"))
 
