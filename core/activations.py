@@ -10,7 +10,7 @@ import numpy as np
 
 from core.transformer_types import Float32
 
-Formula: TypeAlias = Callable[[Float32], Float32]
+Formula: TypeAlias = Callable[[Float32, Float32], object]  # of x, into an array that may be x
 
 _BLOCK = 3 * 2**15  # numbers that are worked on at a time
 _TANH_SLOPE = -2 * math.sqrt(2 / math.pi)
@@ -36,28 +36,28 @@ class Activation:
         with np.errstate(over="ignore"):  # where exp overflows x / (1 + exp) is 0, as it should be
             for start in range(0, numbers.size, _BLOCK):
                 block = slice(start, start + _BLOCK)
-                results[block] = self._formula(numbers[block])
+                self._formula(numbers[block], results[block])
         return out
 
 
-def relu(x: Float32) -> Float32:
+def relu(x: Float32, out: Float32) -> None:
     """max(x, 0)"""
-    return np.maximum(x, 0)
+    np.maximum(x, 0, out=out)
 
 
-def silu(x: Float32) -> Float32:
+def silu(x: Float32, out: Float32) -> None:
     """X · σ(x)"""
-    return _sigmoid_product(x, np.negative(x))
+    _sigmoid_product(x, np.negative(x), out)
 
 
-def gelu_tanh(x: Float32) -> Float32:
+def gelu_tanh(x: Float32, out: Float32) -> None:
     """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel 2016), as x · σ(2 …)."""
-    return _sigmoid_product(x, _odd(x, (0.044715 * _TANH_SLOPE, _TANH_SLOPE)))
+    _sigmoid_product(x, _odd(x, (0.044715 * _TANH_SLOPE, _TANH_SLOPE)), out)
 
 
-def gelu(x: Float32) -> Float32:
+def gelu(x: Float32, out: Float32) -> None:
     """X · Φ(x) = x/2 · (1 + erf(x / √2)), not its approximation by tanh; NumPy has no erf."""
-    return _sigmoid_product(x, _odd(x, _GELU))
+    _sigmoid_product(x, _odd(x, _GELU), out)
 
 
 def _odd(x: Float32, coefficients: Sequence[float]) -> Float32:
@@ -73,11 +73,11 @@ def _odd(x: Float32, coefficients: Sequence[float]) -> Float32:
     return out
 
 
-def _sigmoid_product(x: Float32, y: Float32) -> Float32:
-    """X / (1 + exp(y)); y is used up."""
+def _sigmoid_product(x: Float32, y: Float32, out: Float32) -> None:
+    """X / (1 + exp(y)), in `out`; y is used up."""
     np.exp(y, out=y)
     y += np.float32(1)
-    return np.divide(x, y, out=y)
+    np.divide(x, y, out=out)
 
 
 # By the names that configurations use.
