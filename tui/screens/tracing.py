@@ -207,12 +207,12 @@ class TracingScreen(Screen[None]):
         layer = self.awaited()
         ended = self.leaving or get_current_worker().is_cancelled or not job.wanted
         if layer is not None and job.shown <= layer < done and not ended:
-            job.shown = done
             self.app.call_from_thread(self._arrived_in_part, job, part())
 
     def _arrived_in_part(self, job: Job, part: Trace) -> None:
         """Show a trace of which more layers are on their way, if it is still wanted."""
         if job.wanted and not self.leaving and attempt(lambda: self.state.accept(part)) is None:
+            job.shown = len(part.layers)
             self.answered()
             self._draw()
 
