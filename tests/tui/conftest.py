@@ -5,9 +5,12 @@ import asyncio
 import pytest
 from textual.widgets import Input
 
+from core import transformer
 from core.tokenization import MAX_TOKENS, set_most_tokens
+from tests.tui.held import Layers
 from tests.tui.helpers import make_view, settle
 from tui.app import AttnApp
+from tui.screens import tracing
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +54,12 @@ def looks(snap_compare):
         return snap_compare(app, terminal_size=size, run_before=prepare)
 
     return compare
+
+
+@pytest.fixture
+def layers(monkeypatch):
+    made = Layers()
+    monkeypatch.setattr(transformer, "run_block", made.run_block)
+    monkeypatch.setattr(tracing, "TELL_SECONDS", 60)  # tests tell when they want it told
+    yield made
+    made.release()
