@@ -35,8 +35,8 @@ def mix(
     The pattern [head, query, key] stays where room for it is given; without v that is all.
     """
     shared = len(q) // len(k)  # query heads to a key/value head
-    k = shared_rows(k, some, shared)  # [head, key, d_head]
-    v = None if v is None else shared_rows(v, some, shared)  # [head, key, d_head]
+    k = _shared_rows(k, some, shared)  # [head, key, d_head]
+    v = None if v is None else _shared_rows(v, some, shared)  # [head, key, d_head]
     heads, queries, keys = some.stop - some.start, q.shape[1], k.shape[1]
     # Else it costs what it saves.
     small = queries >= q.shape[2] and bound(q[some], k, scoring) < _SAFE
@@ -106,23 +106,23 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
     shape = (len(q), q.shape[1], k.shape[1])
 
     def dot(heads: slice, rows: Any) -> Float32:
-        keys = shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
+        keys = _shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
         made: Float32 = np.matmul(q[heads][:, rows], keys)
         return made
 
     def attn_scores(heads: slice, rows: Any) -> Float32:
         bias = None if scoring.bias is None else scoring.bias[heads][:, rows]
-        return score(q[heads][:, rows], shared_rows(k, heads, shared), scoring, bias)
+        return score(q[heads][:, rows], _shared_rows(k, heads, shared), scoring, bias)
 
     def pattern(heads: slice, rows: Any) -> Float32:
         if isinstance(rows, slice):
             made = empty(heads.stop - heads.start, rows.stop - rows.start, k.shape[1])
             bias = None if scoring.bias is None else scoring.bias[heads]
-            some = replace(scoring, first=rows.start, bias=bias)
-            asks, answers = q[heads][:, rows], shared_rows(k, heads, shared)
+            placed = replace(scoring, first=rows.start, bias=bias)
+            asks, answers = q[heads][:, rows], _shared_rows(k, heads, shared)
 
             def some_heads(part: slice) -> None:
-                mix(asks, answers, None, some, part, None, made)
+                mix(asks, answers, None, placed, part, None, made)
 
             each(some_heads, len(made), work=made.size * 2 * q.shape[2])
             return made
@@ -131,7 +131,7 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
         return scores
 
     def z(heads: slice, rows: Any) -> Float32:
-        made: Float32 = np.matmul(pattern(heads, rows), shared_rows(v, heads, shared))
+        made: Float32 = np.matmul(pattern(heads, rows), _shared_rows(v, heads, shared))
         return made
 
     def for_heads(x: Float32) -> HeadArray:
@@ -139,7 +139,7 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
         if shared == 1:
             return x
         shape = (len(q), *x.shape[1:])
-        return LazyArray(shape, lambda heads, rows: shared_rows(x, heads, shared)[:, rows], kept)
+        return LazyArray(shape, lambda heads, rows: _shared_rows(x, heads, shared)[:, rows], kept)
 
     return {
         "k": for_heads(k),
@@ -151,7 +151,7 @@ def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads)
     }
 
 
-def shared_rows(x: Float32, heads: slice, shared: int) -> Float32:
+def _shared_rows(x: Float32, heads: slice, shared: int) -> Float32:
     """[head, key, d_head]: the key/value heads that some query heads read, as `columns` has it."""
     if shared == 1:
         return x[heads]
