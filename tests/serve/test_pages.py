@@ -23,6 +23,18 @@ async def page(address):
         yield line
 
 
+@asynccontextmanager
+async def visit(server):
+    """A page and its session's process; afterwards both are gone and their place is free."""
+    process, address, log = server
+    before = log.read_text().count("ended")
+    async with page(address) as line:
+        (session,) = children(process.pid)
+        yield line, session
+    wait_until(lambda: not alive(session))
+    wait_until(lambda: log.read_text().count("ended") > before)
+
+
 async def heard(line, wanted):
     """Read until some bytes have come, or to the end; whether they came."""
     said = b""
@@ -52,35 +64,24 @@ def server(tmp_path_factory):
 )
 async def test_a_page_may_say_anything(server, said):
     """Its session still takes keys, and goes with the page."""
-    process, address, _log = server
-    async with page(address) as line:
-        (session,) = children(process.pid)
+    async with visit(server) as (line, _session):
         await line.send_str(json.dumps(said))
         await line.send_str(json.dumps(["stdin", "q"]))
         assert await heard(line, b"Leave the demo?")
-    wait_until(lambda: not alive(session))
 
 
 @pytest.mark.parametrize("said", ["{", "{}", '["stdin"]', '["stdin", "\\ud800"]'])
 async def test_what_is_no_message_ends_the_page(server, said):
-    process, address, _log = server
-    async with page(address) as line:
-        (session,) = children(process.pid)
+    async with visit(server) as (line, _session):
         await line.send_str(said)
         assert not await heard(line, b"nothing")
-    wait_until(lambda: not alive(session))
 
 
 async def test_a_session_that_does_not_listen_goes_with_its_page(server):
-    process, address, log = server
-    before = log.read_text().count("ended")
-    async with page(address):
-        (session,) = children(process.pid)
+    async with visit(server) as (_line, session):
         os.kill(session, signal.SIGSTOP)
-    wait_until(lambda: not alive(session))
-    wait_until(lambda: log.read_text().count("ended") > before)  # its place is free
-    async with page(address):
-        assert children(process.pid)
+    async with visit(server):
+        pass
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
