@@ -33,7 +33,7 @@ def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
     list
         What `task` returned for each share, in the order of the shares.
     """
-    workers = max(1, min(threads(), count, work // _WORTH))
+    workers = _workers(count, work)
     edges = [count * index // workers for index in range(workers + 1)]
     own, *others = [slice(*pair) for pair in pairwise(edges)]
     if not others or not _free.acquire(blocking=False):  # another thread shares out its own
@@ -49,6 +49,15 @@ def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
         if error is not None:
             raise error
     return [result for result, _error in done]
+
+
+def is_even(count: int, work: int) -> bool:
+    """Whether every slice that `each` would make is as long as the others."""
+    return count % _workers(count, work) == 0
+
+
+def _workers(count: int, work: int) -> int:
+    return max(1, min(threads(), count, work // _WORTH))
 
 
 @cache

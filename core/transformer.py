@@ -13,23 +13,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from core.heads import attend
 from core.lazy import KeptHeads
+from core.norms import added, normalise
 from core.parallel import each
-from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
+from core.positions import position_rows, relative_bias, rotation, sinusoids
 from core.progress import LAYERS, READING, step
 from core.projections import contribution, effort, project, project_some, total
-from core.room import columns, empty, lent, room
-from core.scores import build_mask, cells, mix
+from core.room import columns, joined, lent, room
+from core.scores import build_mask
 from core.transformer_types import (
-    AttentionTrace,
-    AttentionWeights,
     BlockTrace,
     BlockWeights,
     Facts,
     Float32,
     HeadWeights,
     MlpWeights,
-    Norm,
     Scoring,
     StackPart,
     StackTrace,
@@ -199,91 +198,6 @@ def run_block(
     )  # fmt: skip
 
 
-def attend(
-    x: Float32,
-    source: Float32,
-    weights: AttentionWeights[Float32],
-    facts: Facts,
-    scoring: Scoring,
-    turn: tuple[Float32, Float32] | None,
-    kept: KeptHeads,
-    earlier: AttentionTrace | None = None,
-) -> AttentionTrace:
-    """Every head of one attention: `x` asks, `source` answers (the same rows in self-attention).
-
-    Parameters
-    ----------
-    x : ndarray [query, d_model]
-    source : ndarray [key, d_model]
-    scoring : Scoring
-    turn : pair of ndarray [query, d_rotary / 2], optional
-        Cosines and sines of `rotation`.
-    kept : KeptHeads
-        Where cells that are looked at stay.
-    earlier : AttentionTrace, optional
-        Of an earlier run, whose rows before `scoring.first` stand before these.
-    """
-    q, k, v = project_all(x, source, weights)  # [query, head * d_head], [key, kv_head * d_head]
-    q = split_heads(q, facts.heads)  # [head, query, d_head]
-    k = split_heads(k, facts.kv_heads)  # [kv_head, key, d_head]
-    v = split_heads(v, facts.kv_heads)  # [kv_head, key, d_head]
-    q = rotate(normalise(q, weights.q_norm, facts, q), turn, q)  # [head, query, d_head]
-    k = rotate(normalise(k, weights.k_norm, facts, k), turn, k)  # [kv_head, key, d_head]
-    if earlier is not None:
-        k, v = (joined(*both, scoring.first) for both in zip(earlier.own_kv, (k, v), strict=True))
-    pattern = empty(len(q), len(x), k.shape[1]) if scoring.keep else None  # [head, query, key]
-    attn_out = mix_all(q, k, v, weights, scoring, pattern)  # [query, d_model]
-    attn_out = normalise(attn_out, weights.after, facts, attn_out)
-    if earlier is not None:
-        q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
-        attn_out = joined(earlier.attn_out, attn_out, scoring.first)  # [pos, d_model]
-    made = cells(q, k, v, scoring, kept)
-    if pattern is not None:
-        made["pattern"] = pattern
-    return AttentionTrace(q=q, attn_out=attn_out, own_kv=(k, v), **made)
-
-
-def project_all(
-    x: Float32, source: Float32, weights: AttentionWeights[Float32]
-) -> tuple[Float32, Float32, Float32]:
-    """[query, head * d_head] of `x`, and twice [key, kv_head * d_head] of `source`: q, k, v."""
-    q = columns(len(x), weights.q.weight.shape[1])
-    k, v = (columns(len(source), linear.weight.shape[1]) for linear in (weights.k, weights.v))
-    shared = q.shape[1] // k.shape[1]  # query heads to a key/value head
-
-    def some_features(some: slice) -> None:
-        project_some(x, weights.q, slice(some.start * shared, some.stop * shared), q)
-        project_some(source, weights.k, some, k)
-        project_some(source, weights.v, some, v)
-
-    work = effort(x, weights.q) + effort(source, weights.k, weights.v)
-    each(some_features, k.shape[1], work)
-    return q, k, v
-
-
-def mix_all(
-    q: Float32,
-    k: Float32,
-    v: Float32,
-    weights: AttentionWeights[Float32],
-    scoring: Scoring,
-    pattern: Float32 | None,
-) -> Float32:
-    """[query, d_model]: pattern · v of every head, merged, · W_O; each head adds its part."""
-    heads, queries, d_head = q.shape
-    merged = lent("merged", queries, heads * d_head)  # [query, head * d_head]
-    z = split_heads(merged, heads)  # [head, query, d_head]
-    attn_out = columns(queries, weights.o.weight.shape[1])  # [query, d_model]
-
-    def some_heads(some: slice) -> Float32:
-        mix(q, k, v, scoring, some, z, pattern)
-        features = slice(some.start * d_head, some.stop * d_head)
-        return contribution(merged, weights.o, features, attn_out)
-
-    work = effort(merged, weights.o) + 2 * q.size * k.shape[1]
-    return total(each(some_heads, heads, work), weights.o)
-
-
 def embed_tokens(
     facts: Facts, weights: StackWeights, ids: Sequence[int], blocked: frozenset[int]
 ) -> tuple[Float32, Float32 | None, Float32]:
@@ -341,48 +255,4 @@ def logits(
         out += parts.bias.reshape(-1)
     if facts.head_softcap is not None:
         out = np.tanh(out / np.float32(facts.head_softcap)) * np.float32(facts.head_softcap)
-    return out
-
-
-def added(
-    x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32
-) -> Float32:
-    """[pos, d_model]: the sum, normalised where there is a norm behind it, in `out`."""
-    return normalise(np.add(x, y, out=out), norm, facts, out)
-
-
-def normalise(
-    x: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32 | None = None
-) -> Float32:
-    """[..., d]: LayerNorm (Ba et al. 2016) or RMSNorm over the last axis; None changes nothing.
-
-    In `out`, which may be `x`, if it is given.
-    """
-    if norm is None:
-        return x
-    out = columns(*x.shape) if out is None else out
-    ones = np.ones((x.shape[-1], 1), np.float32)
-    part = np.float32(1 / x.shape[-1])
-    if facts.norm == "layer":
-        x = np.subtract(x, (x @ ones) * part, out=out)  # [..., d]
-    size = (np.square(x) @ ones) * part  # [..., 1]
-    np.multiply(x, 1 / np.sqrt(size + np.float32(facts.epsilon)), out=out)
-    if norm.gain is not None:
-        out *= norm.gain
-    if norm.bias is not None:
-        out += norm.bias
-    return out
-
-
-def split_heads(x: Float32, heads: int) -> Float32:
-    """[pos, head * d_head] -> [head, pos, d_head]"""
-    return x.reshape(len(x), heads, -1).transpose(1, 0, 2)
-
-
-def joined(earlier: Float32, new: Float32, first: int) -> Float32:
-    """Rows [..., pos, d] of an earlier run before `first`, then the new ones."""
-    *outer, rows, width = new.shape
-    out = columns(*outer, first + rows, width)
-    out[..., :first, :] = earlier[..., :first, :]
-    out[..., first:, :] = new
     return out
