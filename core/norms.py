@@ -1,10 +1,12 @@
-"""Norms of real models in float32: LayerNorm (Ba et al. 2016), RMSNorm (Zhang and Sennrich 2019)."""
+"""Norms of real models in float32: LayerNorm (Ba et al. 2016), RMSNorm (Zhang, Sennrich 2019)."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from core.room import columns
+from core.room import columns, lent
 from core.transformer_types import Facts, Float32, Norm
 
 
@@ -18,12 +20,14 @@ def normalise(
     if norm is None:
         return x
     out = columns(*x.shape) if out is None else out
-    ones = np.ones((x.shape[-1], 1), np.float32)
-    part = np.float32(1 / x.shape[-1])
+    mean = _mean(x.shape[-1])  # [d, 1]
     if facts.norm == "layer":
-        x = np.subtract(x, (x @ ones) * part, out=out)  # [..., d]
-    size = (np.square(x) @ ones) * part  # [..., 1]
-    np.multiply(x, 1 / np.sqrt(size + np.float32(facts.epsilon)), out=out)
+        x = np.subtract(x, x @ mean, out=out)  # [..., d]
+    squares = np.square(x, out=lent("squares", *x.shape) if x.ndim == 2 else None)  # [..., d]
+    size = squares @ mean  # [..., 1]
+    size += np.float32(facts.epsilon)
+    np.sqrt(size, out=size)
+    np.multiply(x, np.reciprocal(size, out=size), out=out)
     if norm.gain is not None:
         out *= norm.gain
     if norm.bias is not None:
@@ -36,3 +40,9 @@ def added(
 ) -> Float32:
     """[pos, d_model]: the sum, normalised where there is a norm behind it, in `out`."""
     return normalise(np.add(x, y, out=out), norm, facts, out)
+
+
+@lru_cache(maxsize=8)
+def _mean(size: int) -> Float32:
+    """[size, 1]: what rows are multiplied with for their mean."""
+    return np.full((size, 1), 1 / size, np.float32)

@@ -72,6 +72,13 @@ def _empty(chunks: _Chunks | None, shape: tuple[int, ...]) -> Float32:
     return chunks.cut(size).reshape(shape)
 
 
+def aligned(size: int) -> Float32:
+    """Numbers whose first begins a line of a processor's cache: vectors are read a line at once."""
+    memory = np.empty(size + _LINE, np.float32)
+    start = -memory.ctypes.data % (4 * _LINE) // 4
+    return memory[start : start + size]
+
+
 def _chunk(size: int) -> Float32:
     """At least so many numbers. It owns no memory, so that its end does not end the memory's."""
     if size > _CHUNK:

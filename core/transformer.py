@@ -203,7 +203,9 @@ def embed_tokens(
 ) -> tuple[Float32, Float32 | None, Float32]:
     """Rows of the embedding [pos, d_embed], of the positions, and what enters layer 0."""
     parts = weights.embedding
-    embed = weights.rows(ids) * np.float32(facts.embedding_scale)  # [pos, d_embed]
+    embed = weights.rows(ids)  # [pos, d_embed]
+    if facts.embedding_scale != 1:
+        embed *= np.float32(facts.embedding_scale)
     x = embed if parts.project_in is None else project(embed, parts.project_in)
     pos_embed = None
     if parts.positions is not None:
@@ -214,10 +216,10 @@ def embed_tokens(
         x = x + pos_embed
     if parts.types is not None:
         x = x + parts.types[0]  # one sentence: all tokens are of type 0
-    x = normalise(x, parts.norm, facts)
+    x = normalise(np.asfortranarray(x), parts.norm, facts)
     if parts.project_out is not None:
         x = project(x, parts.project_out)  # [pos, d_model]
-    return embed, pos_embed, np.asfortranarray(x)
+    return embed, pos_embed, x
 
 
 def feed_forward(x: Float32, weights: MlpWeights[Float32], facts: Facts) -> Float32:

@@ -83,9 +83,10 @@ def free_bytes() -> int | None:
     """Memory that this process could still take; None where the system does not say."""
     room = []
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                room.append(int(line.split()[1]) * 1024)
+        with Path("/proc/meminfo").open() as lines:
+            found = next((line for line in lines if line.startswith("MemAvailable:")), None)
+        if found is not None:
+            room.append(int(found.split()[1]) * 1024)
         limit, _hard = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
