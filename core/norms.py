@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -20,11 +20,15 @@ def normalise(
     if norm is None:
         return x
     out = columns(*x.shape) if out is None else out
-    mean = _mean(x.shape[-1])  # [d, 1]
+    ones = _ones(x.shape[-1])  # [d, 1]
+    part = np.float32(1 / x.shape[-1])
     if facts.norm == "layer":
-        x = np.subtract(x, x @ mean, out=out)  # [..., d]
+        mean = x @ ones  # [..., 1]
+        mean *= part
+        x = np.subtract(x, mean, out=out)  # [..., d]
     squares = np.square(x, out=lent("squares", *x.shape) if x.ndim == 2 else None)  # [..., d]
-    size = squares @ mean  # [..., 1]
+    size = squares @ ones  # [..., 1]
+    size *= part
     size += np.float32(facts.epsilon)
     np.sqrt(size, out=size)
     np.multiply(x, np.reciprocal(size, out=size), out=out)
@@ -42,7 +46,7 @@ def added(
     return normalise(np.add(x, y, out=out), norm, facts, out)
 
 
-@lru_cache(maxsize=8)
-def _mean(size: int) -> Float32:
-    """[size, 1]: what rows are multiplied with for their mean."""
-    return np.full((size, 1), 1 / size, np.float32)
+@cache
+def _ones(size: int) -> Float32:
+    """[size, 1]: rows · it are their sums."""
+    return np.ones((size, 1), np.float32)
