@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from core.reading import Read
 from core.types import Array, BoolArray
 
 RANKED = 256  # so many pairs of a head are ranked
@@ -31,11 +32,15 @@ class Pooled(NamedTuple):
         Whether some pair of the bin may attend.
     gone : ndarray [row, column] of bool
         Whether all of those are dropped.
+    removed : ndarray [row], optional
+        Where columns are cut, the largest share that was removed of a query's row or the mean over
+        the queries that may attend to some key.
     """
 
     values: Array
     allowed: BoolArray
     gone: BoolArray
+    removed: Array | None = None
 
 
 class Pair(NamedTuple):
@@ -68,7 +73,7 @@ def pooled(
 
     Parameters
     ----------
-    pattern : ndarray [head, query, key], or one that is made as it is looked at
+    pattern : ndarray [head, query, key], or one that is made as it is looked at, or is read
     head : int
     mask : ndarray [query, key] of bool
         True = may be attended; elsewhere the pattern is 0.
@@ -79,9 +84,16 @@ def pooled(
         Keys whose columns are dropped, so that a row without any weight has nothing left.
     """
     at, keys = edges(mask.shape[0], rows), edges(mask.shape[1], columns)[:-1]
-    values, allowed, counts = [], [], []
+    read = pattern if isinstance(pattern, Read) and pattern.reading.cuts else None
+    values, allowed, counts, shares = [], [], [], []
     for start, stop in pairwise(at.tolist()):
-        part, kept = pattern[head, start:stop], mask[start:stop]
+        kept = mask[start:stop]
+        if read is None:
+            part = pattern[head, start:stop]
+        else:
+            part, removed = read.rows(head, start, stop)
+            asking = max(1, np.count_nonzero(kept.any(axis=1)))
+            shares.append(removed.max() if how == "max" else removed.sum() / asking)
         # Whole rows first, then columns: `reduceat` alone is ten times slower.
         allowed.append(np.add.reduceat(kept.sum(axis=0), keys))
         if dropped is None:
@@ -98,7 +110,8 @@ def pooled(
     found, count, some = np.array(values), np.array(counts), np.array(allowed) > 0
     if how == "mean":
         found = found / np.maximum(count, 1)
-    return Pooled(found, some, some & (count == 0))
+    gone = some & (count == 0)
+    return Pooled(found, some, gone, None if read is None else np.array(shares))
 
 
 def strongest_in(

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from core.lazy import KeptHeads, LazyArray
 from core.pooling import BAND, RANKED, edges, pooled, strongest, strongest_in
+from core.reading import Read, Reading
+from core.types import Token, Tokens
 
 RANDOM = np.random.default_rng(7)
 
@@ -57,6 +59,24 @@ def test_a_bin_is_the_largest_or_the_mean_of_its_pairs(shape, bins, signed, how)
                 assert abs(found.values[y, x]) == pytest.approx(abs(expected))
                 if how == "mean" or -expected not in inside:
                     assert found.values[y, x] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("cap", [0.0, 0.05])
+@pytest.mark.parametrize("how", ["max", "mean"])
+def test_what_is_removed_of_rows_is_pooled_as_they_are(how, cap):
+    matrix, mask = made(13, 13, kept=0.6)
+    mask[[4, 8, 9]] = False  # these queries may attend to nothing
+    matrix = matrix * mask / np.maximum((matrix * mask).sum(axis=1), 1e-9)[:, None]
+    tokens = Tokens("a" * 13, tuple(Token("a", "a", 1, i, i + 1) for i in range(13)), 13)
+    read = Read(Reading(keys=frozenset({0, 5}), cap=cap), matrix[None], mask, tokens, tokens)
+    found = pooled(read, 0, mask, 6, 5, how, read.dropped)
+    for y, (top, bottom) in enumerate(pairwise(edges(13, 6))):
+        asking = [query for query in range(top, bottom) if mask[query].any()]
+        shares = [read.row(query).removed[0] for query in asking]
+        expected = (max(shares) if how == "max" else sum(shares) / len(shares)) if shares else 0
+        assert found.removed[y] == pytest.approx(expected)
+    assert found.removed.any()
+    assert pooled(matrix[None], 0, mask, 6, 5, how).removed is None
 
 
 @pytest.mark.parametrize("how", ["max", "mean"])

@@ -8,10 +8,10 @@ import pytest
 
 from core.activations import ACTIVATIONS
 from core.checkpoints.model import open_model
+from core.norms import normalise
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.projections import project
 from core.scores import barrier, build_mask, softmax
-from core.norms import normalise
 from core.transformer import logits
 from core.transformer_types import (
     Facts,

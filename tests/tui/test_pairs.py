@@ -284,15 +284,21 @@ async def test_2000_tokens_show_only_what_is_there():
 async def test_a_pooled_matrix_is_read_as_the_others_are():
     async with open_app(start(query=100, key=50)) as pilot:
         await press(pilot, "F")  # the column of the selected key is dropped
-        scene = explorer_of(pilot.app).scene
+        scene = explorer_of(pilot.app).state.as_read(explorer_of(pilot.app).scene)
         shown = pilot.app.screen.query_one("#pane-matrix")._bins
         queries, keys = shown.ranges(*shown.of(100, 50))
         rows = scene.rows(queries.start, queries.stop).weights[:, keys.start : keys.stop]
         assert says(pilot, f"keys {keys.start}–{keys.stop - 1}: max {rows.max():.3f}")
+        removed = scene.rows(queries.start, queries.stop).removed.max()
+        (row,) = [row for row in screen_lines(pilot.app) if f"▶ {queries.start:>3} " in row]
+        assert f" {removed:.3f}│" in row
+        find(pilot, " removed│", "#pane-matrix")
 
 
 async def drawn_as(pilot, colours):
-    """The small matrix of a scene, exact and pooled: signs and styles of every cell."""
+    """The small matrix of a scene, exact and pooled: signs and styles of every cell, and what is
+    removed of each row.
+    """
     while view_of(pilot).colours != colours:
         await press(pilot, "C")
     pane = pilot.app.screen.query_one("#pane-matrix")
@@ -302,9 +308,8 @@ async def drawn_as(pilot, colours):
         shown = replace(scene, view=replace(scene.view, zoom=zoom))
         lines = pane.body(shown, PALETTE, 60, 20)[1:]
         left = pane._grid.left if zoom else pane._bins.left
-        removed = pane._grid.aside if zoom else 0
         cells = [[(sign, style) for text, style in line for sign in text] for line in lines]
-        found.append([line[left : len(line) - removed] for line in cells])
+        found.append([line[left:] for line in cells])
     return found
 
 
@@ -337,11 +342,12 @@ async def test_a_pooled_matrix_says_what_its_colours_are_by(colours, said):
 
 async def test_a_cell_of_a_dropped_column_alone_says_so():
     async with open_app(start(query=100, key=0), (120, 36)) as pilot:
-        shown = pilot.app.screen.query_one("#pane-matrix")._bins
-        for key in range(shown.keys[1]):
+        pane = pilot.app.screen.query_one("#pane-matrix")
+        await press(pilot, "F")  # from here on there is a column for what is removed
+        for key in range(1, pane._bins.keys[1]):
             explorer_of(pilot.app).select(key=key)
             await press(pilot, "F")
-        _queries, keys = shown.ranges(*shown.of(100, 0))
+        _queries, keys = pane._bins.ranges(*pane._bins.of(100, 0))
         assert says(pilot, f"× keys {keys.start}–{keys.stop - 1}: dropped")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
+from rich.style import Style
 
 from core.explain import DECADES, largest, nice_ceiling, shades
 from core.language import _
@@ -56,11 +57,21 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
     """As many whole cells as fit."""
     count, cell = len(scene.keys), scene.view.zoom
     label_cells = label_column(scene.queries, max(4, min(width // 5, 16)))
-    aside = max(cell_len(_("removed")), weight_cells(_REMOVED_DIGITS)) + 1 if scene.cuts else 0
+    aside = aside_cells(scene)
     fit = max(1, (width - _MARK - label_cells - 1 - aside) // cell)
     first = window(count, fit, scene.key, first_key)
     rows = range(top, min(top + height - 1, len(scene.queries)))
     return Grid(label_cells, cell, rows, range(first, min(first + fit, count)), aside)
+
+
+def aside_cells(scene: Scene) -> int:
+    """Cells at the right for what is removed of each row."""
+    return max(cell_len(_("removed")), weight_cells(_REMOVED_DIGITS)) + 1 if scene.cuts else 0
+
+
+def removed_part(share: float, cells: int, palette: Palette) -> tuple[str, Style]:
+    """What is removed of a row, at its end."""
+    return f"{weight(share, _REMOVED_DIGITS):>{cells}}", palette.dim
 
 
 def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> list[Line]:
@@ -102,8 +113,8 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
                 style = cursor
             append(line, text, style)
         if removed is not None and shown.aside:
-            number = weight(float(removed[query - shown.rows.start]), _REMOVED_DIGITS)
-            line.append((f"{number:>{shown.aside}}", palette.dim))
+            share = float(removed[query - shown.rows.start])
+            line.append(removed_part(share, shown.aside, palette))
         lines.append(line)
     return lines
 

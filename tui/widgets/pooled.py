@@ -18,7 +18,7 @@ from tui.labels import DROPPED, MASKED_CELL, pad, signed, weight
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
-from tui.widgets.matrix import scale_word
+from tui.widgets.matrix import aside_cells, removed_part, scale_word
 
 _MARK = 2
 _RULER = 10  # columns from one number over them to the next
@@ -31,6 +31,7 @@ class Bins:
     label: int
     queries: tuple[int, ...]
     keys: tuple[int, ...]
+    aside: int = 0  # cells at the right for what is removed of each row
 
     @property
     def left(self) -> int:
@@ -101,11 +102,13 @@ def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
 def bins(scene: Scene, width: int, height: int) -> Bins:
     """As many cells as fit, below a header."""
     label = max(len(str(len(scene.queries) - 1)), cell_len(scale_word(scene.view.colours)) - 1)
-    room = max(1, width - _MARK - label - 1)
+    aside = aside_cells(scene)
+    room = max(1, width - _MARK - label - 1 - aside)
     return Bins(
         label,
         tuple(edges(len(scene.queries), max(1, height - 1)).tolist()),
         tuple(edges(len(scene.keys), room).tolist()),
+        aside,
     )
 
 
@@ -130,6 +133,8 @@ def pooled_lines(
             if chosen and x == at:
                 style = palette.cursor_glyph
             append(line, sign or column(part), style)
+        if found.removed is not None:
+            line.append(removed_part(float(found.removed[y]), shown.aside, palette))
         lines.append(line)
     return lines
 
@@ -150,4 +155,5 @@ def _header(scene: Scene, palette: Palette, shown: Bins, at: int) -> Line:
         (before, palette.dim),
         ("▼", palette.selected),
         (after, palette.dim),
+        (pad(_("removed"), shown.aside, ">") if shown.aside else "", palette.dim),
     ]
