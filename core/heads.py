@@ -36,62 +36,103 @@ def attend(
     earlier : AttentionTrace, optional
         Of an earlier run, whose rows before `scoring.first` stand before these.
     """
-    shared = facts.heads // facts.kv_heads  # query heads to a key/value head
-    made_q = columns(len(x), weights.q.weight.shape[1])  # [query, head * d_head]
-    made_k, made_v = (columns(len(source), of.weight.shape[1]) for of in (weights.k, weights.v))
-    q = split_heads(made_q, facts.heads)  # [head, query, d_head]
-    new_kv = [split_heads(made, facts.kv_heads) for made in (made_k, made_v)]
-    k, v = new_kv  # [kv_head, key, d_head]
-    if earlier is not None:
-        k, v = (columns(len(new), scoring.first + len(source), new.shape[2]) for new in new_kv)
-    pattern = empty(facts.heads, len(x), k.shape[1]) if scoring.keep else None
-    merged = lent("merged", *made_q.shape)  # [query, head * d_head]
-    z = split_heads(merged, facts.heads)  # [head, query, d_head]
-    attn_out = columns(len(x), weights.o.weight.shape[1])  # [query, d_model]
-
-    def project_features(some: slice) -> None:
-        """Of k and v, and those of the queries that read them."""
-        project_some(x, weights.q, _times(some, shared), made_q)
-        project_some(source, weights.k, some, made_k)
-        project_some(source, weights.v, some, made_v)
-
-    def place_heads(some: slice) -> None:
-        """Of k and v, and the query heads that read them: norms, positions, earlier rows."""
-        asking = q[_times(some, shared)]
-        rotate(normalise(asking, weights.q_norm, facts, asking), turn, asking)
-        new_k = new_kv[0][some]
-        rotate(normalise(new_k, weights.k_norm, facts, new_k), turn, new_k)
-        if earlier is not None:
-            for whole, known, new in zip((k, v), earlier.own_kv, new_kv, strict=True):
-                join(known[some], new[some], scoring.first, whole[some])
-
-    def mix_heads(some: slice) -> Float32:
-        """[query, d_model]: what query heads add by W_O to the result."""
-        mix(q, k, v, scoring, some, z, pattern)
-        return contribution(merged, weights.o, _times(some, q.shape[2]), attn_out)
-
-    asks = effort(x, weights.q) + effort(source, weights.k, weights.v)
-    mixes = effort(merged, weights.o) + 2 * q.size * k.shape[1]
-    if is_even(facts.kv_heads, asks + mixes):
-
-        def all_of_heads(some: slice) -> Float32:
-            project_features(_times(some, facts.d_head))
-            place_heads(some)
-            return mix_heads(_times(some, shared))
-
-        parts = each(all_of_heads, facts.kv_heads, asks + mixes)
-    else:
-        each(project_features, made_k.shape[1], asks)
-        place_heads(slice(0, facts.kv_heads))
-        parts = each(mix_heads, facts.heads, mixes)
-    attn_out = normalise(total(parts, weights.o), weights.after, facts, attn_out)
+    work = _Heads(x, source, weights, facts, scoring, turn, earlier)
+    attn_out = total(work.shared_out(), weights.o)  # [query, d_model]
+    attn_out = normalise(attn_out, weights.after, facts, attn_out)
+    q, k, v = work.q, work.k, work.v
     if earlier is not None:
         q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
         attn_out = joined(earlier.attn_out, attn_out, scoring.first)  # [pos, d_model]
     made = cells(q, k, v, scoring, kept)
-    if pattern is not None:
-        made["pattern"] = pattern
+    if work.pattern is not None:
+        made["pattern"] = work.pattern
     return AttentionTrace(q=q, attn_out=attn_out, own_kv=(k, v), **made)
+
+
+class _Heads:
+    """The arguments of `attend`, and the arrays that are filled some heads at a time.
+
+    Attributes
+    ----------
+    q : ndarray [head, query, d_head]
+    new_k, new_v : ndarray [kv_head, new, d_head]
+    k, v : ndarray [kv_head, key, d_head]
+        The same, behind the rows of an earlier run where there is one.
+    pattern : ndarray [head, query, key], optional
+        Where it is kept.
+    merged : ndarray [query, head * d_head]
+        z of all heads.
+    """
+
+    def __init__(
+        self,
+        x: Float32,
+        source: Float32,
+        weights: AttentionWeights[Float32],
+        facts: Facts,
+        scoring: Scoring,
+        turn: tuple[Float32, Float32] | None,
+        earlier: AttentionTrace | None,
+    ) -> None:
+        self._x, self._source, self._weights, self._facts = x, source, weights, facts
+        self._scoring, self._turn, self._earlier = scoring, turn, earlier
+        self._each = facts.heads // facts.kv_heads  # query heads to a key/value head
+        self._rows = tuple(
+            columns(len(rows), linear.weight.shape[1])  # [new, head * d_head]
+            for rows, linear in ((x, weights.q), (source, weights.k), (source, weights.v))
+        )
+        q, k, v = self._rows
+        self.q = split_heads(q, facts.heads)
+        self.k = self.new_k = split_heads(k, facts.kv_heads)
+        self.v = self.new_v = split_heads(v, facts.kv_heads)
+        if earlier is not None:
+            keys = scoring.first + len(source)
+            self.k, self.v = (columns(facts.kv_heads, keys, facts.d_head) for _ in range(2))
+        shape = facts.heads, len(x), self.k.shape[1]
+        self.pattern = empty(*shape) if scoring.keep else None
+        self.merged = lent("merged", *q.shape)
+        self._attn_out = columns(len(x), weights.o.weight.shape[1])  # [query, d_model]
+
+    def shared_out(self) -> list[Float32]:
+        """What heads add to the result, [query, d_model], by share."""
+        facts, weights = self._facts, self._weights
+        asks = effort(self._x, weights.q) + effort(self._source, weights.k, weights.v)
+        mixes = effort(self.merged, weights.o) + 2 * self.q.size * self.k.shape[1]
+        if is_even(facts.kv_heads, asks + mixes):
+            return each(self._from_input_to_output, facts.kv_heads, asks + mixes)
+        each(self._project, facts.kv_heads * facts.d_head, asks)
+        self._place(slice(0, facts.kv_heads))
+        return each(self._mix, facts.heads, mixes)
+
+    def _from_input_to_output(self, some: slice) -> Float32:
+        self._project(_times(some, self._facts.d_head))
+        self._place(some)
+        return self._mix(_times(some, self._each))
+
+    def _project(self, some: slice) -> None:
+        """Features of k and v, and those of the queries that read them."""
+        weights, (q, k, v) = self._weights, self._rows
+        project_some(self._x, weights.q, _times(some, self._each), q)
+        project_some(self._source, weights.k, some, k)
+        project_some(self._source, weights.v, some, v)
+
+    def _place(self, some: slice) -> None:
+        """Norms and positions of key/value heads and those that read them; rows before them."""
+        weights, facts, turn = self._weights, self._facts, self._turn
+        q, k = self.q[_times(some, self._each)], self.new_k[some]
+        rotate(normalise(q, weights.q_norm, facts, q), turn, q)
+        rotate(normalise(k, weights.k_norm, facts, k), turn, k)
+        if self._earlier is not None:
+            first, (known_k, known_v) = self._scoring.first, self._earlier.own_kv
+            join(known_k[some], k, first, self.k[some])
+            join(known_v[some], self.new_v[some], first, self.v[some])
+
+    def _mix(self, some: slice) -> Float32:
+        """[query, d_model]: what query heads add by W_O to the result."""
+        z = split_heads(self.merged, self._facts.heads)  # [head, query, d_head]
+        mix(self.q, self.k, self.v, self._scoring, some, z, self.pattern)
+        features = _times(some, self._facts.d_head)
+        return contribution(self.merged, self._weights.o, features, self._attn_out)
 
 
 def split_heads(x: Float32, heads: int) -> Float32:

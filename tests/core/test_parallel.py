@@ -77,20 +77,45 @@ def test_work_within_shared_work_is_done_at_once(three):
     assert (seen == 1).all()
 
 
+def run(name, ids, target=(), before=()):
+    """A run in a model of its own, behind one of the tokens `before`."""
+    model = open_model(REFERENCE / name)
+    earlier = model.run(before) if before else None
+    made = model.run(ids, target=target, keep_patterns=not before).last
+    del earlier  # it was in use until then
+    return made
+
+
+@pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize(
-    ("name", "target"),
-    [("bert-plain", ()), ("llama-shards", ()), ("t5-gated", (0, 7, 4)), ("bart-head", (2, 7, 4))],
+    ("name", "target", "before"),
+    [
+        ("bert-plain", (), ()),
+        ("llama-shards", (), ()),
+        ("qwen3-bias", (), ()),  # its heads have norms
+        ("gemma-one", (), ()),  # one head of keys
+        ("t5-gated", (0, 7, 4), ()),
+        ("bart-head", (2, 7, 4), ()),
+        ("qwen3-bias", (), (5, 17, 3, 8)),
+        ("gpt2-plain", (), (5, 17, 3, 8)),
+    ],
 )
-def test_same_numbers_with_and_without_threads(three, monkeypatch, name, target):
+def test_same_numbers_with_and_without_threads(three, monkeypatch, name, target, before, threads):
     ids = [5, 17, 3, 29, 11]
-    shared = open_model(REFERENCE / name).run(ids, target=target, keep_patterns=True).last
+    monkeypatch.setattr(parallel, "threads", lambda: threads)
+    shared = run(name, ids, target, before)
     monkeypatch.setattr(parallel, "threads", lambda: 1)
-    alone = open_model(REFERENCE / name).run(ids, target=target, keep_patterns=True).last
+    alone = run(name, ids, target, before)
     for ours, other in zip(shared.blocks, alone.blocks, strict=True):
         for part in ("q", "k", "v", "pattern", "attn_out", "resid_post"):
             found, expected = (np.asarray(getattr(block, part)) for block in (ours, other))
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)
+
+
+def test_shares_are_even_or_not(three):
+    assert [count for count in range(1, 10) if parallel.is_even(count, work=100)] == [1, 2, 3, 6, 9]
+    assert parallel.is_even(4, work=2)  # two shares are all that it is worth
 
 
 def test_threads_only_where_blas_has_none(monkeypatch):
