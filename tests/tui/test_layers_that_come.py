@@ -94,11 +94,15 @@ async def test_panes_of_all_layers_wait_for_them(layers, tmp_path, key):
         await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
         await pilot.press(key)
         await until(pilot, lambda: view_of(pilot).pane in ("grid", "predictions"))
-        if key == "0":
-            await until(pilot, lambda: says(pilot, "The last layer is not there yet."))
+        waits = {
+            "9": "the layers with … are not there yet",
+            "0": "The last layer is not there yet.",
+        }
+        await until(pilot, lambda: says(pilot, waits[key]))
         layers.release()
         await settle(pilot)
         assert explorer_of(pilot.app).scene.trace.whole
+        assert not says(pilot, waits[key])
 
 
 async def test_a_run_that_was_shown_in_part_leaves_the_one_before_to_begin_with(layers, tmp_path):

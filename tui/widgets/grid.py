@@ -214,6 +214,8 @@ class GridPane(Pane):
         if found is not None and found.badge is not None and found.number is not None:
             place += f" · {_(found.badge)} {weight(found.number, view.precision)}"
         facts = [place]
+        if not scene.trace.whole:
+            facts.append(_("the layers with … are not there yet"))
         if shown.high < shown.rows:
             some = _("layers {first}–{last} of {n}")
             if view.order != ORDERS[0]:
