@@ -270,6 +270,16 @@ NUMBERS = (
     Hint(", .", N_("head"), "full_stop"),
     *(hint for hint in _ALL if hint.key not in ("v", "z", "u")),
 )
+# Of the panes that have hints of their own; the others have `BROWSING`.
+OF_PANE = {
+    "matrix": MATRIX,
+    "derivation": DERIVATION,
+    "numbers": NUMBERS,
+    "learning": LEARNING,
+    "compare": COMPARE,
+    "predictions": PREDICTING,
+    "grid": GRID,
+}
 EDITING = (
     Hint("esc", N_("done"), "escape"),
     Hint("enter", N_("new line"), "enter"),

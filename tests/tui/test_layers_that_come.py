@@ -48,6 +48,7 @@ async def test_a_layer_that_is_selected_meanwhile_is_shown_when_it_is_there(firs
         await until(pilot, lambda: view_of(pilot).layer == 1)
         assert explorer_of(pilot.app).scene is None  # and nothing stands in for it
         assert says(pilot, "Layer 1 is not there yet.")
+        assert says(pilot, "[ ] layer")
         await layers.reach(pilot, 3)
         await until(pilot, lambda: explorer_of(pilot.app).scene is not None)
         assert len(explorer_of(pilot.app).scene.trace.layers) == 2

@@ -20,15 +20,9 @@ from tui.keys import (
     BINDINGS,
     BROWSING,
     BROWSING_LAST,
-    COMPARE,
-    DERIVATION,
     EDITING,
     EDITING_LAST,
-    GRID,
-    LEARNING,
-    MATRIX,
-    NUMBERS,
-    PREDICTING,
+    OF_PANE,
     Hint,
     works,
 )
@@ -436,20 +430,17 @@ class ExplorerScreen(
             hints: tuple[Hint, ...] = EDITING
             last = EDITING_LAST
         else:
-            pools = {
-                "matrix": MATRIX,
-                "derivation": DERIVATION,
-                "numbers": NUMBERS,
-                "learning": LEARNING,
-                "compare": COMPARE,
-                PREDICTIONS: PREDICTING,
-                "grid": GRID,
-            }
-            pool = pools.get(self.state.view.pane, BROWSING)
+            pool = OF_PANE.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None
             wide = not self.has_class("-compact")
             switched = self.state.undone() is not None
-            hints = tuple(hint for hint in pool if works(hint.key, view, seen, wide, switched))
+            # From a layer that is on its way another one can be chosen.
+            always = {"right_square_bracket"} if self.state.lacks_layer else set()
+            hints = tuple(
+                hint
+                for hint in pool
+                if hint.key in always or works(hint.key, view, seen, wide, switched)
+            )
             last = BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
 
