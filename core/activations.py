@@ -15,12 +15,12 @@ from core.transformer_types import Float32
 Formula: TypeAlias = Callable[[Float32, Float32], object]  # of x, into an array that may be x
 
 _BLOCK = 3 * 2**15  # numbers that are worked on at a time
-_SLOPE = math.sqrt(2 / math.pi)
-# Φ(x) = (1 + tanh(x · P(x²))) / 2 to 7e-8 of x · Φ(x) for every x; fitted for the least largest
-# error. By falling powers.
+_TANH_SLOPE = -2 * math.sqrt(2 / math.pi)
+# Φ(x) = σ(x · P(x²)) to 7e-8 of x · Φ(x) for every x; fitted for the least largest error. By
+# falling powers, with the sign of exp(−…).
 _GELU = (
-    1.813925065451484e-09, -1.337831010371657e-07, 3.9740691683052635e-06,
-    -5.5273374869946645e-05, -3.3026742690911665e-05, 3.633414917814363e-02, 0.7978842683828261,
+    -3.627850130902968e-09, 2.675662020743314e-07, -7.948138336610527e-06,
+    1.1054674973989329e-04, 6.605348538182333e-05, -7.266829835628726e-02, -1.5957685367656522,
 )  # fmt: skip
 
 
@@ -35,7 +35,8 @@ class Activation:
         if out is None:
             out = np.empty(x.shape, np.float32)
         numbers, results = x.reshape(-1), out.reshape(-1)
-        with np.errstate(over="ignore"):  # where exp overflows x / (1 + exp) is 0, as it should be
+        # Where exp or a power of x overflows, x / (1 + exp) is 0 or x, as it should be.
+        with np.errstate(over="ignore"):
             for start in range(0, numbers.size, _BLOCK):
                 block = slice(start, start + _BLOCK)
                 self._formula(numbers[block], results[block])
@@ -49,36 +50,37 @@ def relu(x: Float32, out: Float32) -> None:
 
 def silu(x: Float32, out: Float32) -> None:
     """X · σ(x)"""
-    y = np.negative(x, out=_scratch(0, x.size))
-    np.exp(y, out=y)
-    y += np.float32(1)
-    np.divide(x, y, out=out)
+    _sigmoid_product(x, np.negative(x, out=_scratch(0, x.size)), out)
 
 
 def gelu_tanh(x: Float32, out: Float32) -> None:
-    """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel 2016)"""
-    _half_of_one_plus_tanh(x, (0.044715 * _SLOPE, _SLOPE), out)
+    """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel 2016), as x · σ(2 …)."""
+    _sigmoid_product(x, _odd(x, (0.044715 * _TANH_SLOPE, _TANH_SLOPE)), out)
 
 
 def gelu(x: Float32, out: Float32) -> None:
     """X · Φ(x) = x/2 · (1 + erf(x / √2)), not its approximation by tanh; NumPy has no erf."""
-    _half_of_one_plus_tanh(x, _GELU, out)
+    _sigmoid_product(x, _odd(x, _GELU), out)
 
 
-def _half_of_one_plus_tanh(x: Float32, coefficients: Sequence[float], out: Float32) -> None:
-    """x/2 · (1 + tanh(x · P(x²))), the coefficients of P by falling powers."""
+def _odd(x: Float32, coefficients: Sequence[float]) -> Float32:
+    """X · P(x²), the coefficients of P by falling powers; in the scratch."""
     first, second, *rest = map(np.float32, coefficients)
-    square = np.multiply(x, x, out=_scratch(0, x.size))
-    y = np.multiply(square, first, out=_scratch(1, x.size))
-    y += second
+    square = np.multiply(x, x, out=_scratch(1, x.size))
+    out = np.multiply(square, first, out=_scratch(0, x.size))
+    out += second
     for coefficient in rest:
-        y *= square
-        y += coefficient
-    y *= x
-    np.tanh(y, out=y)
+        out *= square
+        out += coefficient
+    out *= x
+    return out
+
+
+def _sigmoid_product(x: Float32, y: Float32, out: Float32) -> None:
+    """X / (1 + exp(y)), in `out`; y is used up. NumPy's tanh is slow where AVX-512 is missing."""
+    np.exp(y, out=y)
     y += np.float32(1)
-    y *= np.float32(0.5)
-    np.multiply(x, y, out=out)
+    np.divide(x, y, out=out)
 
 
 class _Scratch(local):

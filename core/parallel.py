@@ -33,7 +33,7 @@ def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
     list
         What `task` returned for each share, in the order of the shares.
     """
-    workers = _workers(count, work)
+    workers = max(1, min(count, _workers(work)))
     edges = [count * index // workers for index in range(workers + 1)]
     own, *others = [slice(*pair) for pair in pairwise(edges)]
     if not others or not _free.acquire(blocking=False):  # another thread shares out its own
@@ -52,12 +52,12 @@ def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:
 
 
 def is_even(count: int, work: int) -> bool:
-    """Whether every slice that `each` would make is as long as the others."""
-    return count % _workers(count, work) == 0
+    """Whether `each` would give every thread that the work is worth the same number."""
+    return count % _workers(work) == 0
 
 
-def _workers(count: int, work: int) -> int:
-    return max(1, min(threads(), count, work // _WORTH))
+def _workers(work: int) -> int:
+    return max(1, min(threads(), work // _WORTH))
 
 
 @cache

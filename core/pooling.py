@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from core.reading import Read
 from core.types import Array, BoolArray
 
 RANKED = 256  # so many pairs of a head are ranked
@@ -18,6 +18,11 @@ class Rows(Protocol):
     """[head, query, key]: a pattern, of which some rows of a head can be picked."""
 
     def __getitem__(self, place: Any, /) -> Any: ...
+
+
+# Weights [query, key] of the queries from one on and before another; what was removed of each
+# [query], where columns can be cut.
+Lines: TypeAlias = Callable[[int, int], tuple[Array, Array | None]]
 
 
 class Pooled(NamedTuple):
@@ -33,8 +38,8 @@ class Pooled(NamedTuple):
     gone : ndarray [row, column] of bool
         Whether all of those are dropped.
     removed : ndarray [row], optional
-        Where columns are cut, the largest share that was removed of a query's row or the mean over
-        the queries that may attend to some key.
+        Where columns can be cut, the largest share that was removed of a query's row or the mean
+        over the queries that may attend to some key.
     """
 
     values: Array
@@ -61,8 +66,7 @@ def edges(count: int, bins: int) -> np.ndarray[Any, Any]:
 
 
 def pooled(
-    pattern: Rows,
-    head: int,
+    lines: Lines,
     mask: BoolArray,
     rows: int,
     columns: int,
@@ -73,8 +77,7 @@ def pooled(
 
     Parameters
     ----------
-    pattern : ndarray [head, query, key], or one that is made as it is looked at, or is read
-    head : int
+    lines : function
     mask : ndarray [query, key] of bool
         True = may be attended; elsewhere the pattern is 0.
     rows, columns : int
@@ -84,16 +87,9 @@ def pooled(
         Keys whose columns are dropped, so that a row without any weight has nothing left.
     """
     at, keys = edges(mask.shape[0], rows), edges(mask.shape[1], columns)[:-1]
-    read = pattern if isinstance(pattern, Read) and pattern.reading.cuts else None
     values, allowed, counts, shares = [], [], [], []
     for start, stop in pairwise(at.tolist()):
-        kept = mask[start:stop]
-        if read is None:
-            part = pattern[head, start:stop]
-        else:
-            part, removed = read.rows(head, start, stop)
-            asking = max(1, np.count_nonzero(kept.any(axis=1)))
-            shares.append(removed.max() if how == "max" else removed.sum() / asking)
+        (part, removed), kept = lines(start, stop), mask[start:stop]
         # Whole rows first, then columns: `reduceat` alone is ten times slower.
         allowed.append(np.add.reduceat(kept.sum(axis=0), keys))
         if dropped is None:
@@ -107,11 +103,19 @@ def pooled(
             high = np.maximum.reduceat(part.max(axis=0), keys)
             low = np.minimum.reduceat(part.min(axis=0), keys)
             values.append(np.where(-low > high, low, high))
+        if removed is not None:
+            shares.append(_share(removed, kept, how))
     found, count, some = np.array(values), np.array(counts), np.array(allowed) > 0
     if how == "mean":
         found = found / np.maximum(count, 1)
-    gone = some & (count == 0)
-    return Pooled(found, some, gone, None if read is None else np.array(shares))
+    return Pooled(found, some, some & (count == 0), np.array(shares) if shares else None)
+
+
+def _share(removed: Array, kept: BoolArray, how: str) -> float:
+    """What was removed of some rows; one that may attend to nothing counts in no mean."""
+    if how == "mean":
+        return float(removed.sum()) / max(1, int(kept.any(axis=1).sum()))
+    return float(removed.max())
 
 
 def strongest_in(

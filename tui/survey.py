@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from core.types import CheckpointModel, Trace
+from core.types import Array, CheckpointModel, Trace
 
 if TYPE_CHECKING:
     from core.head_statistics import HeadFacts, Meant
     from core.lazy import HeadArray
-    from core.pooling import Pooled
+    from core.pooling import Pooled, Rows
     from core.reading import Read, Reading
 
 # Of patterns that are looked at in about a frame (16 ms); a head costs as much as so many cells.
@@ -99,7 +100,8 @@ class Survey:
                 facts.append(found)
             if wanted.bins is not None:
                 dropped = None if read is None else read.dropped
-                matrices.append(pooled(pattern, head, mask, *wanted.bins, dropped))
+                lines = partial(_lines, pattern, head)
+                matrices.append(pooled(lines, mask, *wanted.bins, dropped))
         if known is None:
             self.facts[layer] = facts
         if wanted.bins is not None:
@@ -116,3 +118,8 @@ class Survey:
         """The pooled matrix of a head; None as long as it is not known in this size."""
         found = self._matrices.get(layer) if self._bins == bins else None
         return None if found is None else found[head]
+
+
+def _lines(pattern: Rows, head: int, start: int, stop: int) -> tuple[Array, None]:
+    """Some rows of a head; what is removed of them is not drawn here."""
+    return pattern[head, start:stop], None

@@ -78,7 +78,10 @@ class Weights:
         return self.block(index) if self._keep else None
 
     def check(self, x: Float32, index: int | None) -> None:
-        if math.isfinite(np.vdot(x.T, x.T)) or np.isfinite(x).all():  # quick, if nothing is wrong
+        # A third of the time of the other, where nothing is wrong and no copy is needed.
+        if x.T.flags.c_contiguous and math.isfinite(np.vdot(x.T, x.T)):
+            return
+        if np.isfinite(x).all():
             return
         where = _("the embedding") if index is None else _("layer {index}").format(index=index)
         parts = self._plan.embedding if index is None else self._plan.blocks[index]

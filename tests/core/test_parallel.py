@@ -113,9 +113,10 @@ def test_same_numbers_with_and_without_threads(three, monkeypatch, name, target,
     np.testing.assert_allclose(shared.final, alone.final, rtol=1e-5, atol=1e-6)
 
 
-def test_shares_are_even_or_not(three):
-    assert [count for count in range(1, 10) if parallel.is_even(count, work=100)] == [1, 2, 3, 6, 9]
-    assert parallel.is_even(4, work=2)  # two shares are all that it is worth
+def test_heads_come_out_even_where_no_thread_is_left_out(three):
+    assert [count for count in range(1, 10) if parallel.is_even(count, work=100)] == [3, 6, 9]
+    assert parallel.is_even(4, work=2)  # two threads are all that it is worth
+    assert parallel.is_even(1, work=1)
 
 
 def test_threads_only_where_blas_has_none(monkeypatch):

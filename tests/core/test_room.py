@@ -103,17 +103,19 @@ def test_what_is_lent_ends_with_the_run():
 
 def test_a_trace_holds_nothing_that_was_lent(monkeypatch):
     """What a layer works in is not what it leaves, for a gated MLP or another."""
-    lent_arrays = []
+    lent_arrays, names = [], set()
 
-    def noted(*wanted):
-        lent_arrays.append(lent(*wanted))
+    def noted(name, rows, width):
+        names.add(name)
+        lent_arrays.append(lent(name, rows, width))
         return lent_arrays[-1]
 
-    monkeypatch.setattr("core.transformer.lent", noted)
+    for module_name in ("transformer", "heads", "norms"):
+        monkeypatch.setattr(f"core.{module_name}.lent", noted)
     for name in ("llama-shards", "bert-plain"):
         trace = open_model(REFERENCE / name).run([5, 17, 3]).last
         for block in trace.blocks:
             for field in ("q", "attn_out", "resid_pre", "resid_post"):
                 array = getattr(block, field)
                 assert not any(np.shares_memory(array, each) for each in lent_arrays)
-    assert lent_arrays
+    assert names >= {"entered", "resid_mid", "merged", "hidden", "raised", "mlp_out", "squares"}

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 import pytest
 
+from core import activations
 from core.activations import ACTIVATIONS
 from core.checkpoints.model import open_model
 from core.norms import normalise
@@ -104,6 +106,15 @@ def test_gelu_and_its_approximation_differ(count):
     np.testing.assert_allclose(ACTIVATIONS["gelu_new"](x), near, atol=2e-6)
     if count > 100:
         assert 4e-4 < np.abs(ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_new"](x)).max() < 5e-4
+
+
+def test_each_thread_works_in_memory_of_its_own():
+    others = []
+    thread = Thread(target=lambda: others.append(activations._scratch(0, 8)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(activations._scratch(0, 8), others[0])
+    assert np.shares_memory(activations._scratch(0, 8), activations._scratch(0, 8))
 
 
 def test_gelu_between_all_steps():

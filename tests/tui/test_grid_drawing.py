@@ -107,7 +107,7 @@ def test_words_fill_lines_whole():
 
 def matrix_of(pattern, mask=None, bins=(8, 8)):
     mask = np.ones(pattern.shape, bool) if mask is None else mask
-    return pooled(pattern[None], 0, mask, *bins, "max")
+    return pooled(lambda start, stop: (pattern[start:stop], None), mask, *bins, "max")
 
 
 def test_pixels_are_the_bins():

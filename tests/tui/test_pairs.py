@@ -53,7 +53,7 @@ def text_of(line):
 def test_a_cell_is_its_bin(width, height, pool, mask):
     scene = scene_of(start(pool=pool, mask=mask, query=200, key=150))
     shown = bins(scene, width, height)
-    found = pooled(scene.layer.pattern, 0, scene.mask, *shown.shape, pool)
+    found = pooled(scene.rows, scene.mask, *shown.shape, pool)
     full = float(found.values.max())
     header, *rows = pooled_lines(scene, PALETTE, shown, found, full)
     assert len(rows) == shown.shape[0] == min(height - 1, 300)
@@ -81,7 +81,7 @@ def test_a_cell_is_its_bin(width, height, pool, mask):
 def test_numbers_over_columns_are_where_they_begin():
     scene = scene_of(start(query=0, key=299))
     shown = bins(scene, 78, 20)
-    found = pooled(scene.layer.pattern, 0, scene.mask, *shown.shape, "max")
+    found = pooled(scene.rows, scene.mask, *shown.shape, "max")
     header = text_of(pooled_lines(scene, PALETTE, shown, found, 1.0)[0])
     for x in range(0, shown.shape[1] - 5, 10):
         number = str(shown.keys[x])
@@ -295,6 +295,22 @@ async def test_a_pooled_matrix_is_read_as_the_others_are():
         find(pilot, " removed│", "#pane-matrix")
 
 
+@pytest.mark.parametrize("zoom", [0, 1])
+async def test_what_is_removed_is_left_out_where_no_cell_would_be_left(zoom):
+    async with open_app(start(query=100, key=50)) as pilot:
+        await press(pilot, "F")
+        pane = pilot.app.screen.query_one("#pane-matrix")
+        scene = explorer_of(pilot.app).state.as_read(explorer_of(pilot.app).scene)
+        scene = replace(scene, view=replace(scene.view, zoom=zoom))
+        said = []
+        for width in range(12, 40):
+            lines = pane.body(scene, PALETTE, width, 12)
+            assert all(line_cells(line) <= width for line in lines)
+            said.append("removed" in text_of(lines[0]))
+        assert said == sorted(said)  # from some width on
+        assert len(set(said)) == 2
+
+
 async def drawn_as(pilot, colours):
     """The small matrix of a scene, exact and pooled: signs and styles of every cell, and what is
     removed of each row.
@@ -334,7 +350,7 @@ async def test_a_pooled_matrix_says_what_its_colours_are_by(colours, said):
         find(pilot, f" {said} ", "#pane-matrix")
         scene = explorer_of(pilot.app).scene
         shown = pilot.app.screen.query_one("#pane-matrix")._bins
-        found = pooled(scene.layer.pattern, 0, scene.mask, *shown.shape, "max")
+        found = pooled(scene.rows, scene.mask, *shown.shape, "max")
         row = pooled_lines(scene, PALETTE, shown, found, 1.0)[3]
         part = shades(found.values[2].astype(float), 1.0, colours)
         assert text_of(row)[shown.left :] == "".join(COLUMN[min(round(p * 8), 8)] for p in part)

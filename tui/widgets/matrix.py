@@ -57,16 +57,18 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
     """As many whole cells as fit."""
     count, cell = len(scene.keys), scene.view.zoom
     label_cells = label_column(scene.queries, max(4, min(width // 5, 16)))
-    aside = aside_cells(scene)
-    fit = max(1, (width - _MARK - label_cells - 1 - aside) // cell)
+    room = width - _MARK - label_cells - 1
+    aside = aside_cells(scene, room - cell + 1)
+    fit = max(1, (room - aside) // cell)
     first = window(count, fit, scene.key, first_key)
     rows = range(top, min(top + height - 1, len(scene.queries)))
     return Grid(label_cells, cell, rows, range(first, min(first + fit, count)), aside)
 
 
-def aside_cells(scene: Scene) -> int:
-    """Cells at the right for what is removed of each row."""
-    return max(cell_len(_("removed")), weight_cells(_REMOVED_DIGITS)) + 1 if scene.cuts else 0
+def aside_cells(scene: Scene, room: int) -> int:
+    """Cells at the right for what is removed of each row; none where no cell would be left."""
+    wanted = max(cell_len(_("removed")), weight_cells(_REMOVED_DIGITS)) + 1
+    return wanted if scene.cuts and wanted < room else 0
 
 
 def removed_part(share: float, cells: int, palette: Palette) -> tuple[str, Style]:
@@ -98,7 +100,7 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
         parts = [value / full for value in values]
         if view.colours != SCALES[0]:
             parts = shades(row, full, view.colours)[keys].tolist()
-        gone = scene.gone(row) if shown.aside else None
+        gone = scene.gone(row)
         for key, value, part, keep in zip(shown.keys, values, parts, kept, strict=True):
             style = steps[ramp_step(part)]
             if not keep:
@@ -257,7 +259,7 @@ class MatrixPane(Pane):
         key = (scene.trace.request, place, shown.shape, view.pool, view.reading)
         if self._pooled is None or self._pooled[0] != key:
             dropped = None if scene.read is None else scene.read.dropped
-            found = pooled(scene.pattern, view.head, scene.mask, *shown.shape, view.pool, dropped)
+            found = pooled(scene.rows, scene.mask, *shown.shape, view.pool, dropped)
             self._pooled = (key, found)
         self._bins = shown
         return pooled_lines(scene, palette, shown, self._pooled[1], self._full(scene))

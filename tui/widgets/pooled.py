@@ -102,12 +102,12 @@ def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
 def bins(scene: Scene, width: int, height: int) -> Bins:
     """As many cells as fit, below a header."""
     label = max(len(str(len(scene.queries) - 1)), cell_len(scale_word(scene.view.colours)) - 1)
-    aside = aside_cells(scene)
-    room = max(1, width - _MARK - label - 1 - aside)
+    room = max(1, width - _MARK - label - 1)
+    aside = aside_cells(scene, room)
     return Bins(
         label,
         tuple(edges(len(scene.queries), max(1, height - 1)).tolist()),
-        tuple(edges(len(scene.keys), room).tolist()),
+        tuple(edges(len(scene.keys), room - aside).tolist()),
         aside,
     )
 
@@ -133,7 +133,7 @@ def pooled_lines(
             if chosen and x == at:
                 style = palette.cursor_glyph
             append(line, sign or column(part), style)
-        if found.removed is not None:
+        if found.removed is not None and shown.aside:
             line.append(removed_part(float(found.removed[y]), shown.aside, palette))
         lines.append(line)
     return lines
