@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
+from typing import Any
 
 import numpy as np
 
@@ -316,9 +317,9 @@ def tolerance(trace: Trace) -> float:
     return 1e-5 if isinstance(trace.request.model, CheckpointModel) else 1e-9
 
 
-def _score_error(array: Array) -> float:
+def _score_error(dtype: np.dtype[Any]) -> float:
     """The error of a score as a part of its size: a few of the last bits of the trace's floats."""
-    return 16 * float(np.finfo(array.dtype).eps)
+    return 16 * float(np.finfo(dtype).eps)
 
 
 def _within(name: str, differences: Array, most: float) -> Check:
@@ -348,7 +349,7 @@ def _steps(arrays: LayerTrace, derivation: Derivation, allowed: float) -> Iterab
     if derivation.softmax.name == "softmax":
         # Softmax turns an error of a score into as large a part of a weight. In float64 it counts
         # only where scores exceed 10^5, at temperatures near 0.
-        size = weights + _score_error(arrays.q) / allowed * size.max()
+        size = weights + _score_error(arrays.q.dtype) / allowed * size.max()
     elif derivation.softmax.name == "linear":
         size = weights
     yield equal("pattern", weights.tolist(), arrays.pattern[head, query], size)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from core.lazy import KeptHeads
+from core.lazy import HeadArray, KeptHeads, RowArray
 from core.norms import normalise
 from core.parallel import each, is_even
 from core.positions import rotate
 from core.projections import contribution, effort, project_some, total
-from core.room import columns, empty, join, joined, lent
+from core.reuse import Joined, join
+from core.room import columns, empty, lent
 from core.scores import cells, mix
 from core.transformer_types import AttentionTrace, AttentionWeights, Facts, Float32, Scoring
 
@@ -37,12 +38,14 @@ def attend(
         Of an earlier run, whose rows before `scoring.first` stand before these.
     """
     work = _Heads(x, source, weights, facts, scoring, turn, earlier)
-    attn_out = total(work.shared_out(), weights.o)  # [query, d_model]
-    attn_out = normalise(attn_out, weights.after, facts, attn_out)
-    q, k, v = work.q, work.k, work.v
+    made_out = total(work.shared_out(), weights.o)  # [query, d_model]
+    made_out = normalise(made_out, weights.after, facts, made_out)
+    q: HeadArray = work.q  # [head, pos, d_head]
+    attn_out: RowArray = made_out  # [pos, d_model]
     if earlier is not None:
-        q = joined(earlier.q, q, scoring.first)  # [head, pos, d_head]
-        attn_out = joined(earlier.attn_out, attn_out, scoring.first)  # [pos, d_model]
+        q = Joined(earlier.q, work.q, scoring.first)
+        attn_out = Joined(earlier.attn_out, made_out, scoring.first)
+    k, v = work.k, work.v
     made = cells(q, k, v, scoring, kept)
     if work.pattern is not None:
         made["pattern"] = work.pattern

@@ -15,8 +15,8 @@ from core.transformer_types import Float32
 KEPT_BYTES = 2**26  # of heads made last, so that a cursor that moves in one does not make it anew
 
 
-class HeadArray(Protocol):
-    """[head, row, column]: an ndarray, or a `LazyArray`, which is looked at like one."""
+class RowArray(Protocol):
+    """[..., row, column]: an ndarray, or rows that are made when they are looked at."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -26,6 +26,10 @@ class HeadArray(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
     def __getitem__(self, place: Any, /) -> Any: ...
     def __array__(self) -> Any: ...
+
+
+class HeadArray(RowArray, Protocol):
+    """[head, row, column]: an ndarray, or a `LazyArray`, which is looked at like one."""
 
 
 class LazyArray:

@@ -111,16 +111,3 @@ def lent(name: str, rows: int, width: int) -> Float32:
     if found is None or found.shape != (rows, width):
         found = _room.lent[name] = _empty(_room.passing, (width, rows)).T
     return found
-
-
-def joined(earlier: Float32, new: Float32, first: int) -> Float32:
-    """Rows [..., pos, d] of an earlier run before `first`, then the new ones."""
-    *outer, rows, width = new.shape
-    return join(earlier, new, first, columns(*outer, first + rows, width))
-
-
-def join(earlier: Float32, new: Float32, first: int, out: Float32) -> Float32:
-    """As `joined`, in `out`."""
-    out[..., :first, :] = earlier[..., :first, :]
-    out[..., first:, :] = new
-    return out

@@ -100,7 +100,9 @@ def reach(
     return seen, None if allowed.all() else barrier(allowed)
 
 
-def cells(q: Float32, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads) -> dict[str, Any]:
+def cells(
+    q: HeadArray, k: Float32, v: Float32, scoring: Scoring, kept: KeptHeads
+) -> dict[str, Any]:
     """What is made when it is looked at, by the names of `AttentionTrace`, as `mix` has it."""
     shared = len(q) // len(k)
     shape = (len(q), q.shape[1], k.shape[1])

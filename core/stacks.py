@@ -107,7 +107,7 @@ def encode(request: Request, text: Side) -> tuple[Attention, History | None]:
         step(LAYERS, index, len(all_weights))
         weights = edited_weights(own, switches, index)
         layers.append(_layer("encoder", index, request, x, weights, mask))
-        x = layers[-1].resid_post
+        x = np.asarray(layers[-1].resid_post)
     return _attention("encoder", text, text, rule, mask, layers), history
 
 
@@ -122,16 +122,16 @@ def decode(request: Request, encoder: Attention, target: Side) -> tuple[Attentio
     text, padding = encoder.queries, target.tokens.padding
     causal = mask_of("decoder", request.switches.mask, target_padding=padding)
     open_ = mask_of("cross", request.switches.mask, text.tokens.padding)
-    count, source = len(target.tokens), encoder.layers[-1].resid_post  # [key, d_model]
+    count, source = len(target.tokens), np.asarray(encoder.layers[-1].resid_post)  # [key, d_model]
     own_mask, cross_mask = build_mask(count, causal), build_mask(count, open_, len(text.tokens))
     x: Array = target.embed + target.pos_embed  # [query, d_model]
     own, cross = [], []
     for index, (to_itself, to_source) in enumerate(own_decoder_weights(request)):
         step(LAYERS, index, request.model.layers)
         own.append(_layer("decoder", index, request, x, to_itself, own_mask))
-        x = own[-1].resid_post
+        x = np.asarray(own[-1].resid_post)
         cross.append(_layer("cross", index, request, x, to_source, cross_mask, source))
-        x = cross[-1].resid_post
+        x = np.asarray(cross[-1].resid_post)
     return (
         _attention("decoder", target, target, causal, own_mask, own),
         _attention("cross", target, text, open_, cross_mask, cross),

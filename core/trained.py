@@ -17,6 +17,7 @@ from core.errors import SettingError
 from core.freeze import frozen
 from core.hiding import check_maskable, hide
 from core.language import _
+from core.lazy import RowArray
 from core.progress import offer
 from core.stacks import rules_of
 from core.transformer_types import (
@@ -214,13 +215,13 @@ def _cross(
     return Attention("cross", asks, answers, rules, (mask,) * len(layers), layers)
 
 
-def _left(block: BlockTrace) -> Float32:
+def _left(block: BlockTrace) -> RowArray:
     """What self-attention leaves: in a decoder for cross-attention, else for the next layer."""
     return block.resid_post if block.resid_mid is None else block.resid_mid
 
 
 def _layer(
-    made: AttentionTrace, entered: Float32, left: Float32, source: Float32 | None = None
+    made: AttentionTrace, entered: RowArray, left: RowArray, source: Float32 | None = None
 ) -> LayerTrace:
     return LayerTrace(
         None,

@@ -14,13 +14,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from core.heads import attend
-from core.lazy import KeptHeads
+from core.lazy import KeptHeads, RowArray
 from core.norms import added, normalise
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotation, sinusoids
 from core.progress import LAYERS, READING, step
 from core.projections import contribution, effort, project, project_some, total
-from core.room import columns, joined, lent, room
+from core.reuse import Joined, common_start, join, new_rows
+from core.room import columns, lent, room
 from core.scores import build_mask
 from core.transformer_types import (
     BlockTrace,
@@ -102,13 +103,14 @@ def run_stack(
     with np.errstate(all="ignore"):  # weights.check says it in words
         embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
     weights.check(x, None)
+    entering: RowArray = x  # [pos, d_model]
     blocks: list[BlockTrace] = []
     kept = KeptHeads()
     for index, layer in enumerate(facts.layers):
         step(LAYERS if weights.has_block(index) else READING, index, len(facts.layers))
         with np.errstate(all="ignore"):  # weights.check says it in words
             block = run_block(
-                x,
+                entering,
                 weights.block(index),
                 facts,
                 Scoring(
@@ -120,38 +122,21 @@ def run_stack(
                 Scoring(layer.scale, facts.softcap, cross_mask, keep=keep_patterns),
                 None if earlier is None else earlier.blocks[index],
             )
-        x = block.resid_post  # [pos, d_model]
-        weights.check(x[first:], index)
+        entering = block.resid_post  # [pos, d_model]
+        x = new_rows(entering, first)  # [new, d_model]
+        weights.check(x, index)
         blocks.append(block)
         if so_far is not None and len(blocks) < len(facts.layers):
             so_far(StackPart(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks)))
-    final = normalise(x[first:], weights.final, facts)  # [new, d_model]
+    final = normalise(x, weights.final, facts)  # [new, d_model]
     if earlier is not None:
-        final = joined(earlier.final, final, first)  # [pos, d_model]
+        room_for_all = columns(count, facts.d_model)
+        final = join(earlier.final, final, first, room_for_all)  # [pos, d_model]
     return StackTrace(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks), final)
 
 
-def common_start(
-    facts: Facts, earlier: StackTrace, ids: Sequence[int], blocked: frozenset[int]
-) -> int:
-    """How many tokens of an earlier run need not be run again, at the start.
-
-    In a causal stack nothing that comes later reaches a token: not by attention, nor by its
-    position, since no rotation that is known here depends on the length of the text. One token is
-    always run.
-    """
-    if not facts.causal:
-        return 0
-    most = min(len(ids) - 1, len(earlier.ids))
-    for place in range(most):
-        known = (earlier.ids[place], place in earlier.blocked)
-        if known != (ids[place], place in blocked):
-            return place
-    return most
-
-
 def run_block(
-    x: Float32,
+    entering: RowArray,
     weights: BlockWeights[Float32],
     facts: Facts,
     scoring: Scoring,
@@ -167,12 +152,11 @@ def run_block(
     `at_sum` (post-norm, BERT). A part without one of them skips it. Rows before `scoring.first`
     are those of `earlier`.
     """
-    own, entering = weights.attention, x  # [pos, d_model]
-    x = x[scoring.first :]  # [new, d_model]
+    own, x = weights.attention, new_rows(entering, scoring.first)  # [new, d_model]
     room_to_enter = lent("entered", *x.shape)
     entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
     a = attend(entered, entered, own, facts, scoring, turn, kept, earlier)
-    attn_out = a.attn_out[scoring.first :]  # [new, d_model]
+    attn_out = new_rows(a.attn_out, scoring.first)  # [new, d_model]
     # Kept where cross-attention asks from it.
     room_between = lent("resid_mid", *x.shape) if weights.cross is None else columns(*x.shape)
     resid_mid = added(x, attn_out, own.at_sum, facts, room_between)  # [new, d_model]
@@ -182,16 +166,17 @@ def run_block(
         entered = normalise(resid_mid, weights.cross.before, facts, room_to_enter)
         cross = attend(entered, memory, weights.cross, facts, cross_scoring, None, kept)
         room_between = lent("attended", *x.shape)
-        attended = added(resid_mid, cross.attn_out, weights.cross.at_sum, facts, room_between)
+        crossed = new_rows(cross.attn_out, 0)  # [new, d_model]
+        attended = added(resid_mid, crossed, weights.cross.at_sum, facts, room_between)
 
     mlp = weights.mlp
     entered = normalise(x if facts.parallel else attended, mlp.before, facts, room_to_enter)
     mlp_out = feed_forward(entered, mlp, facts)  # [new, d_model]
     mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
-    resid_post = columns(*x.shape)
-    resid_post = added(attended, mlp_out, mlp.at_sum, facts, resid_post)  # [new, d_model]
+    leaving = added(attended, mlp_out, mlp.at_sum, facts, columns(*x.shape))  # [new, d_model]
+    resid_post: RowArray = leaving  # [pos, d_model]
     if earlier is not None:
-        resid_post = joined(earlier.resid_post, resid_post, scoring.first)  # [pos, d_model]
+        resid_post = Joined(earlier.resid_post, leaving, scoring.first)
     return BlockTrace(
         a.q, a.k, a.v, a.dot, a.attn_scores, a.pattern, a.z, a.attn_out, a.own_kv,
         entering, cross, None if cross is None else resid_mid, resid_post,

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from core.lazy import HeadArray
+    from core.lazy import HeadArray, RowArray
 
     Float32: TypeAlias = npt.NDArray[np.float32]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -308,14 +308,14 @@ class AttentionTrace:
         k and v, once for the query heads that share them.
     """
 
-    q: Float32
+    q: HeadArray
     k: HeadArray
     v: HeadArray
     dot: HeadArray
     attn_scores: HeadArray
     pattern: HeadArray
     z: HeadArray
-    attn_out: Float32
+    attn_out: RowArray
     own_kv: tuple[Float32, Float32]
 
 
@@ -336,10 +336,10 @@ class BlockTrace(AttentionTrace):
         What leaves the layer.
     """
 
-    resid_pre: Float32
+    resid_pre: RowArray
     cross: AttentionTrace | None
     resid_mid: Float32 | None
-    resid_post: Float32
+    resid_post: RowArray
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
     from core.checkpoints.model import ModelRun
-    from core.lazy import HeadArray
+    from core.lazy import HeadArray, RowArray
 
     Array: TypeAlias = npt.NDArray[np.floating[Any]]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -316,16 +316,16 @@ class LayerTrace:
     """
 
     weights: LayerWeights | None
-    resid_pre: Array
-    q: Array
+    resid_pre: RowArray
+    q: HeadArray
     k: HeadArray
     v: HeadArray
     dot: HeadArray
     attn_scores: HeadArray
     pattern: HeadArray
     z: HeadArray
-    attn_out: Array
-    resid_post: Array
+    attn_out: RowArray
+    resid_post: RowArray
     source: Array | None = None
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.edits import current, typed_over
 from core.explain import original
 from core.language import N_, _
@@ -48,7 +50,7 @@ def sheet(scene: Scene) -> Sheet:
     view, switches = scene.view, scene.trace.request.switches
     if view.array == "x":
         typed = frozenset(typed_over(switches, "x"))
-        values = scene.trace.layers[0].resid_pre
+        values = np.asarray(scene.trace.layers[0].resid_pre)
         return Sheet(values, view.query, view.dim, 0, (True, False), typed)
     if view.array == "attn_scores":
         typed = frozenset(typed_over(switches, "attn_scores", view.layer, view.head))

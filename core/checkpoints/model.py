@@ -24,8 +24,9 @@ from core.checkpoints.vocabulary import find_mask, open_vocabulary
 from core.checkpoints.weights import Head, Tensors, Weights
 from core.errors import ModelError, SettingError
 from core.language import _
+from core.reuse import common_start
 from core.tokenization import ModelTokenizer
-from core.transformer import common_start, logits, run_stack
+from core.transformer import logits, run_stack
 from core.transformer_types import Facts, Float32, StackPart, StackTrace
 from core.types import Token, Tokens
 

@@ -7,9 +7,9 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from core import transformer
+from core import reuse, transformer
 from core.checkpoints.model import open_model
-from core.transformer import common_start
+from core.reuse import common_start
 from tests.core.small_checkpoints import REFERENCE
 from tests.reference.checkpoint_cases import CASES
 
@@ -115,6 +115,50 @@ def test_blocked_keys_count_as_well(name, blocked, again, rows, counted):
     assert counted == [rows] * len(model.facts.layers)
     assert held.blocked == blocked
     assert_same(found, model_of(name).run(edited, frozenset(again)).last)
+
+
+def test_rows_are_put_together_when_they_are_looked_at(monkeypatch):
+    """A letter makes one row of a hundred arrays, of which people look at a few."""
+    made = []
+
+    def join(*arguments):
+        made.append(reuse_join(*arguments))
+        return made[-1]
+
+    reuse_join = reuse.join
+    monkeypatch.setattr(reuse, "join", join)
+    model = model_of("llama-shards")
+    held = model.run(BEFORE).last
+    found = model.run([*BEFORE[:-1], 9]).last
+    assert made == []
+    block, before = found.blocks[1], held.blocks[1]
+    assert block.attn_out.shape == before.attn_out.shape == (12, model.facts.d_model)
+    assert len(block.q) == len(list(block.q)) == model.facts.heads
+    assert len(made) == 1
+    np.testing.assert_array_equal(block.q[1, :11], before.q[1, :11])
+    np.testing.assert_array_equal(np.asarray(block.q)[:, 11], block.q.new[:, 0])
+    assert np.asarray(block.q, np.float64).dtype == np.float64
+    assert len(made) == 1
+    with pytest.raises(ValueError, match="read-only"):
+        block.q[0][0, 0] = 1.0
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_no_chain_of_runs_is_kept_alive(looked_at):
+    """Letters change the last token, a token more is begun, and so on."""
+    model, ids, seen = model_of("llama-shards"), BEFORE[:4], []
+    held = model.run(ids).last
+    for letter in range(30):
+        ids = [*ids[:-1], 5 + letter] if letter % 4 else [*ids, 3]
+        held = model.run(ids).last
+        arrays = [held.blocks[1].q, held.blocks[1].attn_out, held.blocks[0].resid_post]
+        if looked_at:
+            assert all(np.isfinite(array).all() for array in arrays)
+        seen += map(ref, arrays)
+    del arrays
+    gc.collect()
+    assert sum(array() is not None for array in seen) <= 3 * 2  # the last, and what it begins with
+    assert_same(held, model_of("llama-shards").run(ids).last)
 
 
 def test_encoder_runs_all(counted):

@@ -10,7 +10,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.comparison import Comparison
 from core.reading import Reading, read_layer
@@ -44,6 +44,9 @@ from tui.printing.reading import (
 )
 from tui.printing.table import Part, rows_of, table_lines
 from tui.scene import Scene, View
+
+if TYPE_CHECKING:
+    from core.lazy import RowArray
 
 SCHEMA = 1
 COLUMNS = "layer,head,query,query_token,key,key_token,dot,attn_scores,pattern"
@@ -315,7 +318,7 @@ def _json_layer(trace: Trace, attention: Attention, layer: int, part: Part) -> I
         yield "}," if head != heads[-1] else "}"
 
 
-def _json_rows(matrix: Array, mask: BoolArray | None = None) -> Iterator[str]:
+def _json_rows(matrix: RowArray, mask: BoolArray | None = None) -> Iterator[str]:
     return _joined(
         # The shortest digits that give the number back; every number of a trace is finite.
         repr(row.tolist()) if mask is None or mask[index].all() else _with_nulls(row, mask[index])
