@@ -21,6 +21,7 @@ from core.transformer_types import Float32, Linear
 
 _SMALL = 10**6  # multiplications of a product up to which OpenBLAS packs no factor
 _FEW = 16  # tokens up to which products of that size are the quicker ones
+_READ = 4  # multiplications that reading a weight takes as long as, at least
 
 
 def project(
@@ -70,8 +71,8 @@ def total(contributions: Sequence[Float32], linear: Linear[Float32]) -> Float32:
 
 
 def effort(x: Float32, *linears: Linear[Float32]) -> int:
-    """How many multiplications some projections take."""
-    return len(x) * sum(linear.weight.size for linear in linears)
+    """About how many multiplications some projections take the time of."""
+    return max(len(x), _READ) * sum(linear.weight.size for linear in linears)
 
 
 def product(weight: Float32, x: Float32, out: Float32) -> None:

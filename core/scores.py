@@ -35,8 +35,6 @@ def mix(
     The pattern [head, query, key] stays where room for it is given; without v that is all.
     """
     shared = len(q) // len(k)  # query heads to a key/value head
-    k = _shared_rows(k, some, shared)  # [head, key, d_head]
-    v = None if v is None else _shared_rows(v, some, shared)  # [head, key, d_head]
     heads, queries, keys = some.stop - some.start, q.shape[1], k.shape[1]
     # Else it costs what it saves.
     small = queries >= q.shape[2] and bound(q[some], k, scoring) < _SAFE
@@ -52,11 +50,11 @@ def mix(
             of_all = slice(some.start + part.start, some.start + part.stop)
             bias = None if scoring.bias is None else scoring.bias[of_all, placed, seen]
             place = None if pattern is None else pattern[of_all, rows]
-            scores = score(q[of_all, rows], k[part, seen], scoring, bias, out=place)
+            scores = score(q[of_all, rows], k[:, seen], of_all, shared, scoring, bias, out=place)
             softmax(scores, barred, out=scores, small=small)  # [head, query, key]
             if v is not None and out is not None:
                 # In `out`, where features lie together, OpenBLAS would take half as long again.
-                out[of_all, rows] = np.matmul(scores, v[part, seen])
+                out[of_all, rows] = product_by_heads(scores, v[:, seen], of_all, shared)
 
 
 def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
@@ -66,11 +64,17 @@ def bound(q: Float32, k: Float32, scoring: Scoring) -> float:
 
 
 def score(
-    q: Float32, k: Float32, scoring: Scoring, bias: Float32 | None, out: Float32 | None = None
+    q: Float32,
+    k: Float32,
+    heads: slice,
+    shared: int,
+    scoring: Scoring,
+    bias: Float32 | None,
+    out: Float32 | None = None,
 ) -> Float32:
-    """[head, query, key]: q·k scaled, soft-capped, with a bias; before the mask."""
-    keys = k.transpose(0, 2, 1)  # [head, d_head, key]
-    scores: Float32 = np.matmul(q * np.float32(scoring.scale), keys, out=out)
+    """[head, query, key] of some heads: q·k scaled, soft-capped, with a bias; before the mask."""
+    keys = k.transpose(0, 2, 1)  # [kv_head, d_head, key]
+    scores = product_by_heads(q * np.float32(scoring.scale), keys, heads, shared, out)
     if scoring.softcap is not None:
         scores /= np.float32(scoring.softcap)
         np.tanh(scores, out=scores)
@@ -78,6 +82,23 @@ def score(
     if bias is not None:
         scores += bias
     return scores
+
+
+def product_by_heads(
+    x: Float32, y: Float32, heads: slice, shared: int, out: Float32 | None = None
+) -> Float32:
+    """[head, row, column]: x [head, row, n] of some query heads · y [kv_head, n, column], which so
+    many of them share; y is not copied for each.
+    """
+    if shared == 1:
+        made: Float32 = np.matmul(x, y[heads], out=out)
+        return made
+    made = np.empty((*x.shape[:2], y.shape[2]), np.float32) if out is None else out
+    for kv_head in range(heads.start // shared, -(-heads.stop // shared)):
+        start = max(kv_head * shared - heads.start, 0)
+        some = slice(start, (kv_head + 1) * shared - heads.start)
+        np.matmul(x[some], y[kv_head], out=made[some])
+    return made
 
 
 def reach(
@@ -108,13 +129,12 @@ def cells(
     shape = (len(q), q.shape[1], k.shape[1])
 
     def dot(heads: slice, rows: Any) -> Float32:
-        keys = _shared_rows(k, heads, shared).transpose(0, 2, 1)  # [head, d_head, key]
-        made: Float32 = np.matmul(q[heads][:, rows], keys)
-        return made
+        keys = k.transpose(0, 2, 1)  # [kv_head, d_head, key]
+        return product_by_heads(q[heads][:, rows], keys, heads, shared)
 
     def attn_scores(heads: slice, rows: Any) -> Float32:
         bias = None if scoring.bias is None else scoring.bias[heads][:, rows]
-        return score(q[heads][:, rows], _shared_rows(k, heads, shared), scoring, bias)
+        return score(q[heads][:, rows], k, heads, shared, scoring, bias)
 
     def pattern(heads: slice, rows: Any) -> Float32:
         if isinstance(rows, slice):
@@ -133,8 +153,7 @@ def cells(
         return scores
 
     def z(heads: slice, rows: Any) -> Float32:
-        made: Float32 = np.matmul(pattern(heads, rows), _shared_rows(v, heads, shared))
-        return made
+        return product_by_heads(pattern(heads, rows), v, heads, shared)
 
     def for_heads(x: Float32) -> HeadArray:
         """[head, pos, d_head]: k or v as every query head reads it."""
