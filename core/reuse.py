@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from core.lazy import RowArray
-from core.room import columns
 from core.transformer_types import Facts, Float32, StackTrace
 
 
@@ -31,11 +31,11 @@ def common_start(
     return most
 
 
-class Joined:
+class Joined(NDArrayOperatorsMixin):
     """[..., pos, d]: rows of an earlier run, then new ones; put together when it is looked at.
 
-    A letter makes a row of a hundred arrays, of which people look at a few. It is indexed and
-    iterated like an ndarray, and NumPy's functions take it for one; it cannot be written to.
+    A letter makes a row of a hundred arrays, of which people look at a few. It is used like an
+    ndarray, though it is none, and cannot be written to.
 
     Parameters
     ----------
@@ -49,14 +49,19 @@ class Joined:
 
     def __init__(self, earlier: RowArray, new: Float32, first: int) -> None:
         # Not the earlier one itself, so that no chain of runs is kept alive.
-        self._known = earlier.before(first) if isinstance(earlier, Joined) else earlier
-        self._first = first
-        self._whole: Float32 | None = None
-        self.new = new
+        known = earlier.before(first) if isinstance(earlier, Joined) else np.asarray(earlier)
+        if 2 * first < known.shape[-2]:  # a short text keeps no long one alive
+            known = known[..., :first, :].copy()
+        known.setflags(write=False)
+        new.setflags(write=False)
         *outer, rows, width = new.shape
         self.shape: tuple[int, ...] = (*outer, first + rows, width)
+        self.new = new
+        self._known: Float32 = known
+        self._first = first
+        self._whole: Float32 | None = None
 
-    def before(self, row: int) -> RowArray:
+    def before(self, row: int) -> Float32:
         """An array with the rows before one."""
         return self._known if row <= self._first else self.whole
 
@@ -64,7 +69,10 @@ class Joined:
     def whole(self) -> Float32:
         """All rows."""
         if self._whole is None:  # two threads may make it at once, and make the same
-            made = join(self._known, self.new, self._first, columns(*self.shape))
+            *outer, rows, width = self.shape
+            # In no run's room: the next run may ask for it and be cancelled.
+            out = np.empty((*outer, width, rows), np.float32).swapaxes(-1, -2)
+            made = join(self._known, self.new, self._first, out)
             made.setflags(write=False)
             self._whole = self._known = made
         return self._whole
@@ -80,6 +88,15 @@ class Joined:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.whole, dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any) -> Any:
+        arrays = (each.whole if isinstance(each, Joined) else each for each in inputs)
+        return getattr(ufunc, method)(*arrays, **how)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.whole, name)  # a method of an ndarray
 
 
 def new_rows(rows: RowArray, first: int) -> Float32:

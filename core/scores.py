@@ -36,8 +36,9 @@ def mix(
     """
     shared = len(q) // len(k)  # query heads to a key/value head
     heads, queries, keys = some.stop - some.start, q.shape[1], k.shape[1]
+    read = slice(some.start // shared, -(-some.stop // shared))  # others may not be written yet
     # Else it costs what it saves.
-    small = queries >= q.shape[2] and bound(q[some], k, scoring) < _SAFE
+    small = queries >= q.shape[2] and bound(q[some], k[read], scoring) < _SAFE
     high = max(1, min(queries, _BLOCK // keys))
     wide = max(1, _BLOCK // (high * keys))
 

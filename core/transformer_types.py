@@ -287,7 +287,8 @@ class AttentionTrace:
     """Every array of one attention, in the order of computation.
 
     What is [head, query, key] is made when it is looked at, since it would grow with the square of
-    the text's length; and so is z, which is made of it in a moment.
+    the text's length; and so is z, which is made of it in a moment. Where a run goes on from an
+    earlier one, q, attn_out and what enters and leaves a layer are `core.reuse.Joined`.
 
     Attributes
     ----------

@@ -129,7 +129,8 @@ def test_rows_are_put_together_when_they_are_looked_at(monkeypatch):
     monkeypatch.setattr(reuse, "join", join)
     model = model_of("llama-shards")
     held = model.run(BEFORE).last
-    found = model.run([*BEFORE[:-1], 9]).last
+    found = model.run([*BEFORE[:-1], 14]).last
+    found = model.run([*BEFORE[:-1], 9]).last  # what the one before has not put together either
     assert made == []
     block, before = found.blocks[1], held.blocks[1]
     assert block.attn_out.shape == before.attn_out.shape == (12, model.facts.d_model)
@@ -141,6 +142,55 @@ def test_rows_are_put_together_when_they_are_looked_at(monkeypatch):
     assert len(made) == 1
     with pytest.raises(ValueError, match="read-only"):
         block.q[0][0, 0] = 1.0
+
+
+def test_joined_rows_are_used_like_an_array():
+    model = model_of("llama-shards")
+    held = model.run(BEFORE).last
+    rows, array = model.run([*BEFORE, 9]).last.blocks[0].attn_out, held.blocks[0].attn_out
+    assert not isinstance(rows, np.ndarray)
+    plain = np.asarray(rows)
+    np.testing.assert_array_equal(plain[:-1], array)
+    assert (rows.ndim, rows.T.shape, rows.mean()) == (2, plain.T.shape, plain.mean())
+    for made, expected in [
+        (rows + rows, plain + plain),
+        (plain - rows, plain - plain),
+        (rows @ rows.T, plain @ plain.T),
+        (np.abs(rows), np.abs(plain)),
+        (np.linalg.norm(rows, axis=-1), np.linalg.norm(plain, axis=-1)),
+        (rows[-1:], plain[-1:]),
+        (np.array(rows, copy=True), plain),
+    ]:
+        np.testing.assert_array_equal(made, expected)
+    with pytest.raises(AttributeError):
+        rows.nothing_like_it  # noqa: B018
+    with pytest.raises(ValueError, match="read-only"):  # it is part of the later run, too
+        array[0] = 0
+
+
+def test_who_has_looked_at_rows_needs_the_run_before_no_more():
+    model = model_of("llama-shards")
+    held = model.run(BEFORE).last
+    found = model.run([*BEFORE, 9]).last
+    known = [ref(held.blocks[0].attn_out), ref(held.blocks[1].resid_post)]
+    del held
+    gc.collect()
+    assert all(array() is not None for array in known)
+    for block in found.blocks:
+        for name in ("q", "attn_out", "resid_pre", "resid_post"):
+            np.asarray(getattr(block, name))
+    assert all(array() is None for array in known)
+
+
+def test_a_short_text_does_not_keep_a_long_one():
+    model = model_of("llama-shards")
+    held = model.run(BEFORE).last
+    found = model.run(BEFORE[:4]).last
+    known = ref(held.blocks[0].attn_out)
+    del held
+    gc.collect()
+    assert known() is None
+    assert_same(found, model_of("llama-shards").run(BEFORE[:4]).last)
 
 
 @pytest.mark.parametrize("looked_at", [False, True])

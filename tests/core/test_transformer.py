@@ -13,7 +13,7 @@ from core.checkpoints.model import open_model
 from core.norms import normalise
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.projections import project
-from core.scores import barrier, build_mask, softmax
+from core.scores import barrier, build_mask, mix, softmax
 from core.transformer import logits
 from core.transformer_types import (
     Facts,
@@ -23,6 +23,7 @@ from core.transformer_types import (
     Norm,
     RelativeBias,
     Rotary,
+    Scoring,
 )
 from tests.core.small_checkpoints import REFERENCE
 
@@ -106,6 +107,27 @@ def test_gelu_and_its_approximation_differ(count):
     np.testing.assert_allclose(ACTIVATIONS["gelu_new"](x), near, atol=2e-6)
     if count > 100:
         assert 4e-4 < np.abs(ACTIVATIONS["gelu"](x) - ACTIVATIONS["gelu_new"](x)).max() < 5e-4
+
+
+@pytest.mark.parametrize("size", [0.0, np.nan, 1e4])
+@pytest.mark.parametrize("some", [slice(0, 3), slice(3, 6), slice(1, 4)])
+def test_heads_are_mixed_by_the_keys_that_they_read(some, size):
+    """Of what other heads read nothing is known: another thread may not have written it yet."""
+    random = np.random.default_rng(3)
+    q, k, v = (random.normal(size=(heads, 9, 8)).astype(np.float32) for heads in (6, 2, 2))
+    k[1] *= 30  # its scores would overflow if none were subtracted
+    z = np.zeros_like(q)
+    scoring = Scoring(scale=1.0)
+    mix(q, k, v, scoring, some, z)
+    for head in range(some.start, some.stop):
+        scores = (q[head] @ k[head // 3].T).astype(np.float64)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        expected = weights / weights.sum(axis=-1, keepdims=True) @ v[head // 3]
+        np.testing.assert_allclose(z[head], expected, rtol=1e-4, atol=1e-5)
+    if some.stop <= 3:
+        k[1], again = size, np.zeros_like(q)
+        mix(q, k, v, scoring, some, again)
+        assert again.tobytes() == z.tobytes()
 
 
 def test_each_thread_works_in_memory_of_its_own():
