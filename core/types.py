@@ -289,7 +289,8 @@ class LayerTrace:
     k and v repeated for heads that share them), attn_scores after soft-capping and relative bias,
     and resid_post is what leaves the MLP too. What is [head, query, key], and z, is then a
     `core.lazy.LazyArray`, which makes the rows that are looked at; where a run goes on from one
-    before, q, attn_out and what enters and leaves are `core.reuse.Joined`, which is used like an ndarray.
+    before, q, attn_out and what enters and leaves are `core.reuse.Joined`, which is used like an
+    ndarray.
 
     Attributes
     ----------
