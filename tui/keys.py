@@ -280,6 +280,9 @@ OF_PANE = {
     "predictions": PREDICTING,
     "grid": GRID,
 }
+# In every pane while the selected layer is on its way: another one can be chosen.
+_WITHOUT_LAYER = ("right_square_bracket", "e", "y", "ctrl+p")
+AWAITING = tuple(hint for hint in _ALL if hint.key in _WITHOUT_LAYER)
 EDITING = (
     Hint("esc", N_("done"), "escape"),
     Hint("enter", N_("new line"), "enter"),

@@ -1,5 +1,8 @@
 """No English on the Chinese screens of a real encoder–decoder, nor in what is printed of one."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from core.language import set_language
@@ -46,8 +49,16 @@ async def test_what_keys_bring_up(folder, keys, chinese):
         assert english(screen_text(pilot.app), TEXT, NAMES) == set()
 
 
-async def test_what_starts_no_target(folder, tmp_path, chinese):
-    edit_config(tmp_path / "bart-head", decoder_start_token_id=99)
+@pytest.fixture
+def short_folder():
+    """Its name is cut nowhere on a screen, as that of a test's folder may be."""
+    with TemporaryDirectory(prefix="") as folder:
+        yield Path(folder)
+
+
+async def test_what_starts_no_target(short_folder, chinese):
+    folder = speaking("bart-head", short_folder)
+    edit_config(short_folder / "bart-head", decoder_start_token_id=99)
     async with open_app(View(Request(TEXT, model=describe(folder)))) as pilot:
         await press(pilot, "A")
         assert english(screen_text(pilot.app), TEXT, NAMES, *folder.split("/")) == set()

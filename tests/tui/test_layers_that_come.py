@@ -49,6 +49,11 @@ async def test_a_layer_that_is_selected_meanwhile_is_shown_when_it_is_there(firs
         assert explorer_of(pilot.app).scene is None  # and nothing stands in for it
         assert says(pilot, "Layer 1 is not there yet.")
         assert says(pilot, "[ ] layer")
+        await pilot.press("9")
+        await until(pilot, lambda: view_of(pilot).pane == "grid")
+        assert says(pilot, "[ ] layer")  # though ↑↓ choose it there otherwise
+        await pilot.press("2")
+        await until(pilot, lambda: view_of(pilot).pane == "weights")
         await layers.reach(pilot, 3)
         await until(pilot, lambda: explorer_of(pilot.app).scene is not None)
         assert len(explorer_of(pilot.app).scene.trace.layers) == 2
@@ -96,7 +101,7 @@ async def test_panes_of_all_layers_wait_for_them(layers, tmp_path, key):
         await pilot.press(key)
         await until(pilot, lambda: view_of(pilot).pane in ("grid", "predictions"))
         waits = {
-            "9": "the layers with … are not there yet",
+            "9": "… until all layers are there",
             "0": "The last layer is not there yet.",
         }
         await until(pilot, lambda: says(pilot, waits[key]))

@@ -17,6 +17,7 @@ from textual.widgets import Static
 from core.language import _
 from core.text import visible
 from tui.keys import (
+    AWAITING,
     BINDINGS,
     BROWSING,
     BROWSING_LAST,
@@ -434,13 +435,9 @@ class ExplorerScreen(
             view, seen = self.state.view, self.scene is not None
             wide = not self.has_class("-compact")
             switched = self.state.undone() is not None
-            # From a layer that is on its way another one can be chosen.
-            always = {"right_square_bracket"} if self.state.lacks_layer else set()
-            hints = tuple(
-                hint
-                for hint in pool
-                if hint.key in always or works(hint.key, view, seen, wide, switched)
-            )
+            hints = tuple(hint for hint in pool if works(hint.key, view, seen, wide, switched))
+            if self.state.lacks_layer:
+                hints = AWAITING
             last = BROWSING_LAST
         self.query_one(KeyBar).hints = (hints, last)
 

@@ -215,7 +215,7 @@ class GridPane(Pane):
             place += f" · {_(found.badge)} {weight(found.number, view.precision)}"
         facts = [place]
         if not scene.trace.whole:
-            facts.append(_("the layers with … are not there yet"))
+            facts.append(_("… until all layers are there"))
         if shown.high < shown.rows:
             some = _("layers {first}–{last} of {n}")
             if view.order != ORDERS[0]:
