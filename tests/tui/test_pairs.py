@@ -1,5 +1,6 @@
 """Long texts: the pooled matrix, exact when zoomed, and the strongest pairs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -86,6 +87,17 @@ def test_numbers_over_columns_are_where_they_begin():
     for x in range(0, shown.shape[1] - 5, 10):
         number = str(shown.keys[x])
         assert header[shown.left + x :].startswith(number)
+
+
+@pytest.mark.parametrize("key", range(0, 300, 7))
+def test_a_mark_leaves_no_other_number_over_a_column(key):
+    scene = scene_of(start(query=0, key=key))
+    shown = bins(scene, 78, 20)
+    found = pooled(scene.rows, scene.mask, *shown.shape, "max")
+    header = text_of(pooled_lines(scene, PALETTE, shown, found, 1.0)[0])[shown.left :]
+    assert header.index("▼") == shown.of(0, key)[1]
+    for match in re.finditer(r"\d+", header):
+        assert int(match[0]) == shown.keys[match.start()]
 
 
 def test_a_text_that_fits_is_not_pooled():

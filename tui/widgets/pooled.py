@@ -147,7 +147,8 @@ def _header(scene: Scene, palette: Palette, shown: Bins, at: int) -> Line:
     text = [" "] * columns
     for x in range(0, columns, _RULER):
         number = str(shown.keys[x])
-        if x + len(number) <= columns:
+        covered = x <= at < x + len(number)  # what the mark left of it would be another number
+        if x + len(number) <= columns and not covered:
             text[x : x + len(number)] = number
     before, after = "".join(text[:at]), "".join(text[at + 1 :])
     return [
