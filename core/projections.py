@@ -21,7 +21,7 @@ from core.transformer_types import Float32, Linear
 
 _SMALL = 10**6  # multiplications of a product up to which OpenBLAS packs no factor
 _FEW = 16  # tokens up to which products of that size are the quicker ones
-_READ = 4  # multiplications that reading a weight takes as long as, at least
+_READ = 12  # multiplications that reading a weight takes as long as, at least
 
 
 def project(

@@ -105,7 +105,7 @@ class GgufFile:
                     -1, out.shape[1]
                 )
 
-        each(some_rows, len(stored), work=8 * out.size)
+        each(some_rows, len(stored), work=80 * out.size)
         if rows is None:
             let_go(self._bytes, place.start, place.end)
         return out.reshape(-1, *place.shape[1:])
