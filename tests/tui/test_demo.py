@@ -3,6 +3,7 @@
 import os
 import string
 import sys
+from itertools import chain
 
 import pytest
 from textual.app import App
@@ -222,6 +223,17 @@ async def test_help_and_footer_name_no_key_that_does_nothing():
         await press(pilot, "question_mark")
         assert "copy" not in screen_text(pilot.app)
         assert "quit" in screen_text(pilot.app)
+
+
+async def test_a_demo_takes_no_key_of_the_explorer():
+    """Nor does following a presenter, for which every demo is ready."""
+    table = {name: key.action for key in chain(*keys.GROUPS.values()) for name in key.keys.split(",")}
+    async with open_demo() as pilot:
+        bound = explorer_of(pilot.app)._bindings.key_to_bindings
+        found = {name: [each.action for each in bound[name]] for name in table}
+        assert found == {name: [action] for name, action in table.items()}
+        await press(pilot, "f")
+        assert explorer_of(pilot.app).state.view.reading is not None
 
 
 async def test_messages_show_no_path_of_the_host(tmp_path):

@@ -89,7 +89,7 @@ async def test_who_watches_a_presenter_is_not_idle(monkeypatch):
             await _until(pilot, lambda shown=f"× {heads} head": says(pilot, shown))
             pilot.app._watch_limits()
             assert pilot.app.is_running
-        await press(pilot, "f")  # alone now, and away
+        await press(pilot, "E")  # alone now, and away
         clock.now += 599
         os.write(presenter, json.dumps(["--heads", "4"]).encode() + b"\n")
         await _until(pilot, lambda: explorer_of(pilot.app)._heard == ["--heads", "4"])

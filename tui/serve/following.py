@@ -28,7 +28,7 @@ _WHILE_FOLLOWING = frozenset(("follow", "help", "help_quit", "quit", "command_pa
 class FollowingScreen(ExplorerScreen):
     """An explorer that others follow, or that follows another one until a key is pressed."""
 
-    BINDINGS: ClassVar = [Binding("f", "follow", "follow", show=False)]
+    BINDINGS: ClassVar = [Binding("E", "follow", "follow", show=False)]
     allowed: Allowed
     leader: Leader | None = None
     following = False
@@ -94,8 +94,8 @@ class FollowingScreen(ExplorerScreen):
         if self._follower is None:
             return demo
         if self.following:
-            return _("Sentence · following the presenter · f to explore alone")
-        return demo + _(" · alone · f to follow")
+            return _("Sentence · following the presenter · E to explore alone")
+        return demo + _(" · alone · E to follow")
 
     def _read(self, follower: Follower) -> None:
         if not follower.read():
