@@ -123,8 +123,8 @@ class _Heads:
         """Norms and positions of key/value heads and those that read them; rows before them."""
         weights, facts, turn = self._weights, self._facts, self._turn
         q, k = self.q[_times(some, self._each)], self.new_k[some]
-        rotate(normalise(q, weights.q_norm, facts, q), turn, q)
-        rotate(normalise(k, weights.k_norm, facts, k), turn, k)
+        rotate(normalise(q, weights.q_norm, facts, q), turn)
+        rotate(normalise(k, weights.k_norm, facts, k), turn)
         if self._earlier is not None:
             first, (known_k, known_v) = self._scoring.first, self._earlier.own_kv
             join(known_k[some], k, first, self.k[some])

@@ -71,7 +71,7 @@ def read_lesson(path: Path) -> Lesson:
     limits |= {"dim": model.d_model, "component": max(model.d_model, model.d_head)}
     if target_tokens is not None:
         limits["target"] = len(target_tokens)
-    absent = {"compare"} if other is None else set()
+    absent = {"predictions"} | ({"compare"} if other is None else set())
     if target is not None:
         absent.add("learning")
     panes = tuple(pane for pane in PANES if pane not in absent)

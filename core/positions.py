@@ -49,22 +49,16 @@ def rotation(count: int, rotary: Rotary | None, first: int = 0) -> tuple[Float32
     return np.cos(angles) * factor, np.sin(angles) * factor
 
 
-def rotate(x: Float32, turn: tuple[Float32, Float32] | None, out: Float32 | None = None) -> Float32:
-    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays as it is.
-
-    In `out`, which may be `x`, if it is given.
-    """
+def rotate(x: Float32, turn: tuple[Float32, Float32] | None) -> None:
+    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays; in `x` itself."""
     if turn is None:
-        return x
+        return
     cos, sin = turn  # [pos, d_rotary / 2]
     half = cos.shape[-1]
     first, second = x[..., :half], x[..., half : 2 * half]
-    if out is None:
-        out = x.copy()
     turned = second * cos + first * sin
-    out[..., :half] = first * cos - second * sin
-    out[..., half : 2 * half] = turned
-    return out
+    first[...] = first * cos - second * sin
+    second[...] = turned
 
 
 def relative_bias(count: int, relative: RelativeBias, table: Float32) -> Float32:

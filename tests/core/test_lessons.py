@@ -225,6 +225,7 @@ FAULTS = [
     (("query = 1", "query = 1\nlearning = { pace = 1 }"), "the keys here are head, rate, steps"),
     (('tokens = ["a", "b"]', 'tokens = ["a", "b"]\ncompare = "a"'), "compare is refused: given"),
     (('pane = "matrix"', 'pane = "compare"'), "steps 1.pane is 'compare': choose one of tokens"),
+    (('pane = "matrix"', 'pane = "predictions"'), "steps 1.pane is 'predictions': choose one of t"),
     (("digits = 0", "digits = 0\ncompared = true"), "expected 1.compared is unknown"),
     (('array = "dot"', 'array = "change"'), "expected 1.array is 'change'"),
     (("digits = 0", "digits = 13"), "expected 1.digits is 13, out of range: choose 0 to 12"),

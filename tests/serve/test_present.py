@@ -1,5 +1,7 @@
 """One session is followed by the others, live and one way."""
 
+import json
+import os
 import re
 import signal
 
@@ -7,6 +9,9 @@ import pytest
 
 from tests.core.small_checkpoints import speaking
 from tests.serve.helpers import READY, Server, answers, leave, make_key, wait_until
+from tests.tui.helpers import make_view
+from tui.serve.live import Leader
+from tui.serve.presentation import MOST_BYTES
 
 FOLLOWING = "following the presenter"
 
@@ -168,3 +173,16 @@ def test_the_presenter_is_one_who_knows_the_code(server):
     with presenter(server) as again:
         again.wait_for("you present")
         leave(again)
+
+
+def test_what_is_too_long_for_the_server_is_not_told():
+    """It closes its end when a message grows beyond all bounds, and nobody would present then."""
+    heard, pipe = os.pipe()
+    os.set_blocking(pipe, False)
+    leader = Leader(pipe)
+    leader.tell(make_view("鱼" * (MOST_BYTES // 6)), None)
+    leader.tell(make_view("The cat"), None)
+    assert json.loads(os.read(heard, MOST_BYTES))[-1] == "The cat"
+    os.close(heard)
+    leader.tell(make_view("The dog"), None)  # which nobody hears
+    os.close(pipe)

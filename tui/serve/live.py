@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import click
 from core.errors import AttnError
 from tui.asked import build_view
 from tui.lessons import Guide, changed, step_index, view_at
+from tui.serve.presentation import MOST_BYTES
 from tui.serve.words import arguments
 from tui.text_given import LESSON, one_text
 
@@ -45,14 +47,20 @@ class Leader:
         self._told: list[str] = []
 
     def tell(self, view: View, guide: Guide | None) -> None:
-        """Send a view if it is not the last one; one that no command line can carry is not sent."""
+        """Send a view if it is not the last one.
+
+        One that no command line can carry, or that is too long for the server, is not sent; nor is
+        any when the server is gone.
+        """
         try:
             words = arguments(view, guide=guide)
         except (AttnError, ValueError):
             return
-        if words != self._told:
+        message = json.dumps(words).encode() + b"\n"
+        if words != self._told and len(message) <= MOST_BYTES:
             self._told = words
-            os.write(self._pipe, json.dumps(words).encode() + b"\n")
+            with suppress(BrokenPipeError):
+                os.write(self._pipe, message)
 
 
 class Follower:

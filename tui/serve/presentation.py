@@ -8,7 +8,7 @@ import secrets
 from contextlib import suppress
 
 READ_SIZE = 65_536
-MOST_BYTES = 1_000_000  # of a message; a text is cut long before
+MOST_BYTES = 1_000_000  # of a message
 USER = "presenter"
 
 
