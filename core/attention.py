@@ -43,7 +43,8 @@ def build_mask(queries: int, mask: Mask, keys: int | None = None) -> BoolArray:
     if mask.causal:
         allowed &= key <= query
     if mask.window is not None:
-        allowed &= np.abs(query - key) <= mask.window
+        distance = query - key
+        allowed &= np.abs(distance, out=distance) <= mask.window
     if mask.blocked:
         allowed[:, sorted(mask.blocked)] = False
     return allowed

@@ -108,8 +108,7 @@ class Scale:
 
     Attributes
     ----------
-    root, temperature, divisor : float
-        ``divisor = root * temperature``; the root is 1 when it is off.
+    temperature, divisor : float
     divided : float
         q·k of the key by the divisor.
     score : float
@@ -121,12 +120,11 @@ class Scale:
     softcap : float, optional
         Of a real model: what is divided, x, becomes softcap · tanh(x / softcap).
     capped : float
-        The key's, where there is one; else what is divided.
+        Of a real model: the key's then; what was divided, where there is no softcap.
     bias : tuple of float, optional
         Of a real model: what is added then, for the distance of every key.
     """
 
-    root: float
     temperature: float
     divisor: float
     divided: float

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from core.attention import LAYER_NORM_EPSILON
+from core.attention import LAYER_NORM_EPSILON, divisor
 from core.derivation import (
     Check,
     Derivation,
@@ -218,12 +218,11 @@ def _dot(arrays: LayerTrace, head: int, query: int, key: int) -> Dot:
 
 
 def _scale(dot: Dot, key: int, switches: Switches, typed: Mapping[tuple[int, ...], float]) -> Scale:
-    root = math.sqrt(len(dot.q)) if switches.scale else 1.0
-    divisor = root * switches.temperature
-    divided = [value / divisor for value in dot.row]
+    by = divisor(len(dot.q), switches)
+    divided = [value / by for value in dot.row]
     row = tuple(typed.get((place,), value) for place, value in enumerate(divided))
     keys = frozenset(place for (place,) in typed)
-    return Scale(root, switches.temperature, divisor, divided[key], row[key], row, keys)
+    return Scale(switches.temperature, by, divided[key], row[key], row, keys)
 
 
 def normalize(

@@ -99,7 +99,6 @@ def _scale(dot: Dot, key: int, plan: StackPlan, layer: int, bias: Vector | None)
     capped = divided if cap is None else [cap * math.tanh(value / cap) for value in divided]
     row = capped if bias is None else [a + b for a, b in zip(capped, bias, strict=True)]
     return Scale(
-        root=divisor,
         temperature=1.0,
         divisor=divisor,
         divided=divided[key],

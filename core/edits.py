@@ -10,7 +10,7 @@ from dataclasses import replace
 from core.errors import SettingError, choose_from
 from core.language import _
 from core.names import ATTENTIONS, EDITABLE
-from core.text import visible
+from core.text import brief, visible
 from core.types import Array, Edit, LayerWeights, Request, Switches, Trace
 
 Place = tuple[int, ...]
@@ -33,10 +33,10 @@ def read_value(text: str) -> float:
         raise SettingError(_("nothing is typed"), _("type a number such as 1.5"))
     hint = _("type a number such as -0.5, 2 or 1e-3")
     if not _NUMBER.fullmatch(words):
-        raise SettingError(_("“{text}” is no number").format(text=_short(words)), hint)
+        raise SettingError(_("“{text}” is no number").format(text=brief(words, _SHOWN)), hint)
     value = float(words)
     if not math.isfinite(value):
-        raise SettingError(_("“{text}” is too large").format(text=_short(words)), hint)
+        raise SettingError(_("“{text}” is too large").format(text=brief(words, _SHOWN)), hint)
     return value
 
 
@@ -51,7 +51,7 @@ def read_edit(text: str) -> Edit:
     found = _FORM.fullmatch(re.sub(r"\s", "", text))
     if not found or found[1] not in EDITABLE:
         raise SettingError(
-            _("“{text}” does not say what to type over").format(text=_short(text)),
+            _("“{text}” does not say what to type over").format(text=brief(text, _SHOWN)),
             _("write it as attn_scores[0,1,5,2]=1.5; the arrays are {names}").format(
                 names=_arrays()
             ),
@@ -209,8 +209,3 @@ def current(trace: Trace, array: str, place: Place) -> float:
 
 def _arrays() -> str:
     return ", ".join(EDITABLE)
-
-
-def _short(text: str) -> str:
-    shown = visible(text)
-    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"

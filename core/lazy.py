@@ -29,7 +29,7 @@ class RowArray(Protocol):
 
 
 class HeadArray(RowArray, Protocol):
-    """[head, row, column]: an ndarray, or a `LazyArray`, which is looked at like one."""
+    """[head, row, column]: an ndarray, or a `LazyArray` or `Joined`, looked at like one."""
 
 
 class LazyArray:

@@ -31,7 +31,16 @@ from core.names import (
     STAGES,
     mask_parts,
 )
-from core.runner import check_model, check_switches, check_target, check_wishes, cut
+from core.runner import (
+    MAX_LAYERS,
+    MAX_SEED,
+    MAX_WIDTH,
+    check_model,
+    check_switches,
+    check_target,
+    check_wishes,
+    cut,
+)
 from core.text import visible
 from core.tokenization import MAX_TOKENS, PATTERNS, open_tokenizer
 from core.types import CheckpointModel, GivenModel, Mask, ModelSpec, Request, Switches, Tokens
@@ -157,10 +166,10 @@ def _model(table: Table, name: str) -> ModelSpec | GivenModel:
     if part.has("x") or part.has("w_q"):
         rows = {key: part.rows(key) for key in ("x", "w_q", "w_k", "w_v")}
         w_o = part.rows("w_o") if part.has("w_o") else None
-        heads = part.whole("heads", 1, 2**16) if part.has("heads") else 1
+        heads = part.whole("heads", 1, MAX_WIDTH) if part.has("heads") else 1
         part.done("w_o", "heads")
         return GivenModel(name, **rows, w_o=w_o, heads=heads)
-    sizes = {"layers": 96, "heads": 2**16, "d_model": 2**16, "seed": 2**64 - 1}
+    sizes = {"layers": MAX_LAYERS, "heads": MAX_WIDTH, "d_model": MAX_WIDTH, "seed": MAX_SEED}
     given = {
         key: part.whole(key, int(key != "seed"), most)
         for key, most in sizes.items()
@@ -190,7 +199,7 @@ def _learning(table: Table) -> list[tuple[str, Any]]:
     part = table.table("learning")
     readers: dict[str, Callable[[], Any]] = {
         "wishes": lambda: _from_texts(part, "wishes", _read_wishes, '["5:3=0.6,2=0.3"]'),
-        "head": lambda: part.whole("head", 0, 2**16),
+        "head": lambda: part.whole("head", 0, MAX_WIDTH),
         "steps": lambda: part.whole("steps", 0, MAX_STEPS),
         "rate": lambda: part.number("rate"),
     }

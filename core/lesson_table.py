@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from core.errors import LessonError, choose_from
 from core.language import N_, _
 from core.lessons import Words
-from core.text import visible
+from core.text import brief, visible
 from core.types import Rows
 
 _MATRIX = "[[1, 0], [0, 1]]"
@@ -126,10 +126,9 @@ class Table:
 
 def shown(value: Any) -> str:
     try:
-        text = visible(repr(value))
+        return brief(repr(value), 40)
     except ValueError:  # a whole number of thousands of digits
         return _("a huge number")
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def is_(value: Any) -> str:

@@ -14,7 +14,7 @@ from core.language import _
 from core.learning_types import Learning
 from core.names import ATTENTIONS
 from core.resources import data_path
-from core.text import visible
+from core.text import brief
 from core.types import Request
 
 
@@ -174,6 +174,6 @@ def open_lesson(name: str) -> Lesson:
         check_expected(lesson)  # tests do it for those of the program
         return lesson
     raise LessonError(
-        _("there is no lesson {name}").format(name=visible(name)[:40]),
+        _("there is no lesson {name}").format(name=brief(name, 40)),
         _("choose one of {names}, or the path of a lesson's file").format(names=", ".join(bundled)),
     )

@@ -14,7 +14,7 @@ import numpy as np
 T = TypeVar("T")
 
 _MOST = 4  # a host may have many people on it
-_WORTH = 15 * 10**6  # multiplications below which handing over costs more than it saves
+_WORTH = 15 * 10**6  # multiplications that a thread must get to be worth handing over to
 
 
 def each(task: Callable[[slice], T], count: int, work: int) -> list[T]:

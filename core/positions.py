@@ -50,7 +50,7 @@ def rotation(count: int, rotary: Rotary | None, first: int = 0) -> tuple[Float32
 
 
 def rotate(x: Float32, turn: tuple[Float32, Float32] | None) -> None:
-    """[head, pos, d_head]: dimension i turns with i + d_rotary / 2, the rest stays; in `x` itself."""
+    """[head, pos, d_head], in place: dimension i turns with i + d_rotary / 2, the rest stays."""
     if turn is None:
         return
     cos, sin = turn  # [pos, d_rotary / 2]

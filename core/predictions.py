@@ -168,12 +168,12 @@ def predictions(trace: Trace, positions: Sequence[int]) -> Iterator[Prediction]:
     model, final = trace.request.model, read_by_head(trace)
     assert isinstance(model, CheckpointModel)  # noqa: S101 - as `check_place` says
     assert final is not None  # noqa: S101
-    head = opened(model.path)
-    step = max(1, _BLOCK // head.vocabulary)
+    found = opened(model.path)
+    step = max(1, _BLOCK // found.vocabulary)
     for start in range(0, len(positions), step):
         part = positions[start : start + step]
-        for position, row in zip(part, head.logits_of(final, part), strict=True):
-            yield _prediction(trace, position, row, head.writing.token)
+        for position, row in zip(part, found.logits_of(final, part), strict=True):
+            yield _prediction(trace, position, row, found.writing.token)
 
 
 def probabilities(logits: Array) -> Array:

@@ -99,7 +99,6 @@ def tokenizer_of(request: Request) -> TokenizerLike:
 
 def trace(request: Request, tokens: Tokens, target: Tokens | None = None) -> Trace:
     """Run a request whose texts are already cut into tokens; `run` says what it raises."""
-    check_target(request)
     if not isinstance(request.model, CheckpointModel):  # which knows what it needs
         _check_budget(request.model, len(tokens), 0 if target is None else len(target))
     check_blocked(request.switches.mask, len(tokens))

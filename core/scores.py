@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from core.attention import build_mask
 from core.lazy import HeadArray, KeptHeads, LazyArray
 from core.parallel import each
 from core.room import empty
 from core.transformer_types import BoolArray, Facts, Float32, LayerFacts, Scoring
+from core.types import Mask
 
 _BLOCK = 2**18  # scores that are worked on at a time, so that they stay in a processor's cache
 _SAFE = 60.0  # a score below it needs no other subtracted: exp(60) × 10,000 is a float32
@@ -52,7 +54,7 @@ def mix(
             bias = None if scoring.bias is None else scoring.bias[of_all, placed, seen]
             place = None if pattern is None else pattern[of_all, rows]
             scores = score(q[of_all, rows], k[:, seen], of_all, shared, scoring, bias, out=place)
-            softmax(scores, barred, out=scores, small=small)  # [head, query, key]
+            softmax(scores, barred, small=small)  # [head, query, key]
             if v is not None and out is not None:
                 # In `out`, where features lie together, OpenBLAS would take half as long again.
                 out[of_all, rows] = product_by_heads(scores, v[:, seen], of_all, shared)
@@ -150,7 +152,7 @@ def cells(
             each(some_heads, len(made), work=made.size * 2 * q.shape[2])
             return made
         scores = attn_scores(heads, rows)
-        softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]), out=scores)
+        softmax(scores, None if scoring.mask is None else barrier(scoring.mask[rows]))
         return scores
 
     def z(heads: slice, rows: Any) -> Float32:
@@ -186,7 +188,7 @@ def largest(x: Float32) -> float:
     return math.sqrt(np.einsum("hpd,hpd->hp", x, x).max())
 
 
-def softmax(scores: Float32, barred: Float32 | None, out: Float32, small: bool = False) -> None:
+def softmax(scores: Float32, barred: Float32 | None, small: bool = False) -> None:
     """[..., query, key], each row over its allowed keys; masked cells and empty rows are 0.
 
     The row's largest allowed score is subtracted first, so that nothing overflows, unless all
@@ -194,17 +196,17 @@ def softmax(scores: Float32, barred: Float32 | None, out: Float32, small: bool =
     `barrier`, and never in the scores.
     """
     if barred is not None:
-        scores = np.add(scores, barred, out=out)
+        scores += barred
     if not small:
         top = scores.max(axis=-1, keepdims=True)
         if barred is not None:
             top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
-        scores = np.subtract(scores, top, out=out)
-    np.exp(scores, out=out)
-    total = out @ np.ones((out.shape[-1], 1), np.float32)  # [..., query, 1]
+        scores -= top
+    np.exp(scores, out=scores)
+    total = scores @ np.ones((scores.shape[-1], 1), np.float32)  # [..., query, 1]
     if barred is not None:
         total[total == 0] = 1
-    out /= total
+    scores /= total
 
 
 def barrier(mask: BoolArray) -> Float32:
@@ -212,18 +214,11 @@ def barrier(mask: BoolArray) -> Float32:
     return np.where(mask, np.float32(0), np.float32(-np.inf))
 
 
-def build_mask(
+def layer_mask(
     count: int, facts: Facts, layer: LayerFacts, blocked: frozenset[int]
 ) -> BoolArray | None:
     """[query, key], True = may be attended; None when every key may be."""
     if not facts.causal and not blocked and layer.window is None:
         return None
-    query = np.arange(count)[:, None]
-    key = np.arange(count)[None, :]
-    allowed = np.ones((count, count), dtype=np.bool_)
-    if facts.causal:
-        allowed &= key <= query
-    if layer.window is not None:  # the query's own position counts
-        allowed &= query - key < layer.window
-    allowed[:, sorted(blocked)] = False
-    return allowed
+    window = None if layer.window is None else layer.window - 1  # the query's own position counts
+    return build_mask(count, Mask(facts.causal, window, blocked))

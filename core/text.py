@@ -89,6 +89,11 @@ def mark(char: str) -> str:
     return f"\u2039U+{ord(char):04X}\u203a"
 
 
+def brief(text: str, most: int) -> str:
+    """The first characters of a text, `visible`, with a sign where there are more."""
+    return visible(text if len(text) <= most else text[:most] + "…")
+
+
 def visible(text: str) -> str:
     """Make every character of `text` visible and harmless, in one line.
 

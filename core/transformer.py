@@ -22,7 +22,7 @@ from core.progress import LAYERS, READING, step
 from core.projections import contribution, effort, project, project_some, total
 from core.reuse import Joined, common_start, join, new_rows
 from core.room import columns, lent, room
-from core.scores import build_mask
+from core.scores import layer_mask
 from core.transformer_types import (
     BlockTrace,
     BlockWeights,
@@ -89,7 +89,7 @@ def run_stack(
         first = common_start(facts, earlier, ids, blocked)
         earlier = earlier if first else None
     by_window = {layer.window: layer for layer in facts.layers}
-    masks = {window: build_mask(count, facts, by_window[window], blocked) for window in by_window}
+    masks = {window: layer_mask(count, facts, by_window[window], blocked) for window in by_window}
     rotaries = {layer.rotary for layer in facts.layers}
     rotations = {rotary: rotation(count, rotary, first) for rotary in rotaries}
     cross_mask = None

@@ -93,7 +93,7 @@ class Facts:
     relative : RelativeBias, optional
     embedding_scale : float
     position_rule : str
-        ``plain``, ``unpadded-id`` or ``unpadded-mask``, see `core.transformer.position_rows`.
+        ``plain``, ``unpadded-id`` or ``unpadded-mask``, see `core.positions.position_rows`.
     position_offset : int
         Row of the position table that the first token takes.
     sinusoids : bool
@@ -191,6 +191,7 @@ class EmbeddingParts(Generic[T]):
     Attributes
     ----------
     positions : [rows, d_embed], optional
+        [rows, d_model] where they are added behind `project_in`.
     types : [types, d_embed], optional
     norm : Norm, optional
     project_in, project_out : Linear, optional
@@ -355,7 +356,7 @@ class StackPart:
     embed : ndarray [pos, d_embed]
         Rows of the embedding, scaled.
     pos_embed : ndarray [pos, d_embed], optional
-        Rows of the position table, where there is one.
+        Rows of the position table, where there is one ([pos, d_model] behind a `project_in`).
     masks : dict of int or None to ndarray [query, key] of bool
         The mask by window; None where every key may be attended to.
     blocks : tuple of BlockTrace

@@ -14,14 +14,13 @@ import numpy as np
 from core.checkpoint_model import CheckpointModel as CheckpointModel
 from core.checkpoint_model import Stack as Stack
 
-if TYPE_CHECKING:
-    from core.learning_types import History, Learning
-    from core.transformer_types import StackTrace
 if TYPE_CHECKING:  # numpy.typing takes a tenth of NumPy's own time to import
     import numpy.typing as npt
 
     from core.checkpoints.model import ModelRun
     from core.lazy import HeadArray, RowArray
+    from core.learning_types import History, Learning
+    from core.transformer_types import StackTrace
 
     Array: TypeAlias = npt.NDArray[np.floating[Any]]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -338,10 +337,10 @@ class Side:
     Attributes
     ----------
     tokens : Tokens
-    embed : ndarray [pos, d_model]
-        Rows of the embedding table.
-    pos_embed : ndarray [pos, d_model]
-        Positional encoding; all 0 when positions are off.
+    embed : ndarray [pos, d_embed]
+        Rows of the embedding table; d_embed is d_model but for a few real models.
+    pos_embed : ndarray [pos, d_embed]
+        Positional encoding; all 0 when positions are off. [pos, d_model] in OPT.
     """
 
     tokens: Tokens
@@ -427,12 +426,12 @@ class Trace:
 
     @property
     def embed(self) -> Array:
-        """[pos, d_model], rows of the embedding table."""
+        """[pos, d_embed], rows of the embedding table."""
         return self.encoder.queries.embed
 
     @property
     def pos_embed(self) -> Array:
-        """[pos, d_model], the positional encoding."""
+        """[pos, d_embed], the positional encoding ([pos, d_model] in OPT)."""
         return self.encoder.queries.pos_embed
 
     @property

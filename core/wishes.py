@@ -12,7 +12,7 @@ import numpy as np
 from core.errors import SettingError, choose_from
 from core.language import _
 from core.learning_types import Learning, Wish
-from core.text import visible
+from core.text import brief
 from core.types import Array, BoolArray
 
 ROUNDING = 1e-9  # what the sum of written weights may miss 1 by
@@ -204,5 +204,4 @@ def moved(learning: Learning, place: Callable[[int], int | None], count: int) ->
 
 
 def _quoted(text: str) -> str:
-    shown = visible(text)
-    return f"“{shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}”"
+    return f"“{brief(text, _SHOWN)}”"

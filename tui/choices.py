@@ -15,6 +15,7 @@ __all__ = [
     "ORDERS",
     "PANES",
     "SHOWN",
+    "SMALLEST",
     "VECTORS",
     "ZOOMS",
     "beside",
@@ -22,6 +23,7 @@ __all__ = [
 
 EXAMPLE = "The ball is blue"
 EXAMPLE_TARGET = "La bola es azul"
+SMALLEST = (60, 18)  # columns and lines that a screen or a picture must have
 VECTORS = (N_("input"), "q", "k", "v", "z", "attn_out")
 # Widths of a matrix cell; below 5 there is no room for digits, at 0 all is pooled to the pane.
 ZOOMS = (0, 1, 2, 5, 7, 9)

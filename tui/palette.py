@@ -25,6 +25,7 @@ from core.tokenization import PATTERNS
 from core.types import CheckpointModel, Mask
 from tui.choices import SHOWN
 from tui.keys import CHANGE, LOOK, PROGRAM, goes_with, parsed
+from tui.labels import capitalized
 from tui.scene import panes, translates
 from tui.screens.explorer import ExplorerScreen
 from tui.screens.once import LeftOnce
@@ -179,7 +180,7 @@ class ExplorerCommands(Provider):
             fits = goes_with(*parsed(key), explorer.state.view)
             if fits and key.action != "app.command_palette":
                 act = partial(explorer.run_action, key.action)
-                title = _(key.help)[0].upper() + _(key.help)[1:]
+                title = capitalized(_(key.help))
                 yield Command(title, _("key {key}").format(key=key.shown), act)
 
     def _of_seeded(self) -> Iterator[Command]:

@@ -14,14 +14,14 @@ from tui.scene import View, panes, stages
 
 
 def check_view(view: View, tokens: Tokens, target: Tokens | None = None) -> None:
-    """Raise SettingError unless attention, layer, head, query and key exist."""
+    """Raise SettingError unless all that `limits` counts exists, and the attention."""
     if view.attention != ATTENTIONS[0] and target is None:
         raise SettingError(
             _("there is no {attention} without a target").format(attention=_(view.attention)),
             _("give a target, or choose encoder"),
         )
-    for name, limit in limits(view, tokens, target).items():
-        value, count = getattr(view, name), limit
+    for name, count in limits(view, tokens, target).items():
+        value = getattr(view, name)
         if not 0 <= value < count:
             raise SettingError(
                 _("{name} {value} is out of range").format(name=name, value=value),

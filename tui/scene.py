@@ -177,9 +177,7 @@ class Scene:
 
     @property
     def attention(self) -> Attention:
-        found = getattr(self.trace, self.view.attention)  # which are named alike
-        assert isinstance(found, Attention)  # noqa: S101 - a view is of what its trace has
-        return found
+        return self.trace.attentions[self.view.attention]
 
     @property
     def queries(self) -> Tokens:

@@ -10,6 +10,7 @@ import click
 
 from core.language import _
 from core.names import DROPS, MASK_FORMS, mask_parts
+from tui.choices import SMALLEST
 
 if TYPE_CHECKING:
     from core.learning_types import Wish
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 # 20 digits hold the largest seed, and every sum with them stays cheap.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _SIZE = re.compile(r"([0-9]{1,4})x([0-9]{1,4})")
-SMALLEST, LARGEST = (60, 18), (400, 200)  # columns and lines of a picture
+LARGEST = (400, 200)  # columns and lines of a picture
 _SHOWN = 40  # cells of a value that is quoted back
 NONE = "none"
 DROP_FORMS = "specials|first|I,J,…"

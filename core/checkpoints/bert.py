@@ -42,7 +42,7 @@ def plan(config: Config, names: Collection[str]) -> ModelPlan:
     return ModelPlan("BERT", prefix, encoder=stack, head=head)
 
 
-def encoder_facts(config: Config, epsilon: float = 1e-12) -> Facts:
+def encoder_facts(config: Config) -> Facts:
     """Facts of BERT, and of those that took over its configuration."""
     config.expect(position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     d_model = config.size("hidden_size")
@@ -59,7 +59,7 @@ def encoder_facts(config: Config, epsilon: float = 1e-12) -> Facts:
         causal=False,
         layers=(layer,) * config.size("num_hidden_layers"),
         norm="layer",
-        epsilon=config.number("layer_norm_eps", default=epsilon),
+        epsilon=config.number("layer_norm_eps", default=1e-12),
         activation=activation,
         head_activation=activation,
     )

@@ -93,7 +93,7 @@ class GgufTensors:
 
     def read(self, name: str, rows: slice | Sequence[int] | None = None) -> Float32:
         stored = self._file.read(self._names[name], rows)
-        if self._raised and name.endswith(("norm.weight", "layernorm.weight")):
+        if self._raised and name.endswith("norm.weight"):
             return stored - 1
         heads = self._heads(name)
         if heads and rows is None:  # [head, pair, which of the two] -> [head, which, pair]

@@ -28,7 +28,7 @@ from core.transformer_types import Float32
 _NUMBERS = dict(
     enumerate(["B", "b", "H", "h", "I", "i", "f", "?", "s", "a", "Q", "q", "d"])
 )  # by the format's type numbers
-_BOOL, _STRING, _ARRAY = 7, 8, 9
+_STRING, _ARRAY = 8, 9
 _MOST_DIMENSIONS = 4
 _DEFAULT_ALIGNMENT = 32
 _BLOCK = 2**17  # numbers that are dequantized at a time, so that they stay in cache

@@ -120,7 +120,7 @@ class Model:
         return self._plan.head is not None
 
     @property
-    def words(self) -> int:
+    def vocabulary(self) -> int:
         """Logits of a position; 0 without a language head."""
         return self._plan.head.table.shape[0] if self._plan.head else 0
 
@@ -152,11 +152,6 @@ class Model:
     def writing(self) -> ModelTokenizer:
         """The tokenizer of what the stack with the language head reads."""
         return self._writing or self.tokenizer
-
-    @property
-    def vocabulary(self) -> int:
-        """Rows of that stack's embedding."""
-        return (self.decoder or self.facts).vocabulary
 
     def target_tokens(self, text: str) -> Tokens:
         """What the decoder of an encoder–decoder reads of a target, its first token included.

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import ModelError
 from core.language import N_, _
-from core.text import visible
+from core.text import brief
 
 _LONGEST = 200  # characters of a name that a message shows
 MAX_JSON = 100_000_000
@@ -17,8 +17,7 @@ MAX_JSON = 100_000_000
 
 def shown(name: object) -> str:
     """A name out of a file, or a path, fit to be shown."""
-    text = str(name)
-    return visible(text if len(text) <= _LONGEST else text[:_LONGEST] + "…")
+    return brief(str(name), _LONGEST)
 
 
 _DOWNLOAD = N_("download the file itself again")

@@ -126,15 +126,9 @@ class ModelPlan:
     target: TargetPlan | None = None
 
 
-def linear(
-    name: str,
-    d_in: int,
-    d_out: int,
-    bias: bool = True,
-    take: Callable[[Float32], Float32] = np.transpose,
-) -> Linear[Source]:
+def linear(name: str, d_in: int, d_out: int, bias: bool = True) -> Linear[Source]:
     """A ``Linear`` of torch: the file has [out, in], we have [in, out]."""
-    weight = Source(f"{name}.weight", (d_out, d_in), take)
+    weight = Source(f"{name}.weight", (d_out, d_in), np.transpose)
     return Linear(weight, Source(f"{name}.bias", (d_out,)) if bias else None)
 
 

@@ -15,7 +15,7 @@ from tests.core.small_checkpoints import copied, edit_config, edit_tensors, f32,
 
 TARGETS = Path(__file__).parents[1] / "reference" / "targets"
 MODELS = {"t5": "t5-relu", "bart": "bart-head", "mbart": "mbart-head", "mbart50": "mbart-head"}
-RO, EN = 37, 18  # ids of two languages' codes in both vocabularies of mBART
+RO = 37  # id of a language's code in both vocabularies of mBART
 
 
 def opened(name, tmp_path):

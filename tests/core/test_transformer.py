@@ -13,7 +13,7 @@ from core.checkpoints.model import open_model
 from core.norms import normalise
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.projections import project
-from core.scores import barrier, build_mask, mix, softmax
+from core.scores import barrier, layer_mask, mix, softmax
 from core.transformer import logits
 from core.transformer_types import (
     Facts,
@@ -36,9 +36,8 @@ IDS = [5, 17, 3, 29, 11]
 
 def soft(rows, allowed=None):
     scores = np.array(rows, dtype=np.float32)
-    out = np.empty_like(scores)
-    softmax(scores, None if allowed is None else barrier(np.array(allowed)), out)
-    return out
+    softmax(scores, None if allowed is None else barrier(np.array(allowed)))
+    return scores
 
 
 @pytest.mark.parametrize("row", [[1000, 1001], [-800, -801], [12, 11], [90, 89], [3e38, -3e38]])
@@ -55,9 +54,9 @@ def test_softmax_of_small_scores(allowed):
     """Without a maximum subtracted the weights are the same."""
     scores = np.array([[59, -59, 3, 0.5], [-40, -41, -42, -58]], dtype=np.float32)
     barred = None if allowed is None else barrier(np.array(allowed))
-    expected, found = np.empty_like(scores), np.empty_like(scores)
-    softmax(scores, barred, expected)
-    softmax(scores, barred, found, small=True)
+    expected, found = scores.copy(), scores.copy()
+    softmax(expected, barred)
+    softmax(found, barred, small=True)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
@@ -87,13 +86,13 @@ def test_scores_keep_no_infinity():
 
 def test_mask_of_a_window():
     """A window counts the query's own position."""
-    mask = build_mask(5, FACTS, LayerFacts(scale=1.0, window=2), frozenset({1}))
+    mask = layer_mask(5, FACTS, LayerFacts(scale=1.0, window=2), frozenset({1}))
     np.testing.assert_array_equal(
         mask.astype(int),
         [[1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1]],
     )
     encoder = replace(FACTS, causal=False)
-    assert build_mask(5, encoder, LayerFacts(scale=1.0), frozenset()) is None
+    assert layer_mask(5, encoder, LayerFacts(scale=1.0), frozenset()) is None
 
 
 @pytest.mark.parametrize("count", [1, 7, 40000])

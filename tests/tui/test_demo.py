@@ -227,7 +227,9 @@ async def test_help_and_footer_name_no_key_that_does_nothing():
 
 async def test_a_demo_takes_no_key_of_the_explorer():
     """Nor does following a presenter, for which every demo is ready."""
-    table = {name: key.action for key in chain(*keys.GROUPS.values()) for name in key.keys.split(",")}
+    table = {
+        name: key.action for key in chain(*keys.GROUPS.values()) for name in key.keys.split(",")
+    }
     async with open_demo() as pilot:
         bound = explorer_of(pilot.app)._bindings.key_to_bindings
         found = {name: [each.action for each in bound[name]] for name in table}

@@ -168,15 +168,15 @@ def _logits(trace: Trace) -> Iterator[Entry]:
     from core.trained import opened
 
     model, final = opened(described.path), read_by_head(trace)
-    if final is None or not model.words:
+    if final is None or not model.vocabulary:
         return
-    step = max(1, BLOCK_BYTES // (4 * model.words))
+    step = max(1, BLOCK_BYTES // (4 * model.vocabulary))
 
     def rows() -> Iterator[Array]:
         for begin in range(0, len(final), step):
             yield model.logits_of(final[begin : begin + step])
 
-    yield Entry("logits", (len(final), model.words), final.dtype, rows)
+    yield Entry("logits", (len(final), model.vocabulary), final.dtype, rows)
 
 
 def _ready(name: str, array: Any) -> Entry:

@@ -45,11 +45,10 @@ def as_typed(piece: Piece, typed: bool) -> Piece:
     return (piece[0], "selected") if typed else piece
 
 
-def by_sign(value: float, precision: int, of: str = "") -> Piece:
+def by_sign(value: float, precision: int) -> Piece:
     """A number with the role of its sign; what prints as 0 has none."""
     text = number(value, precision)
-    sign = {"+": "positive", "-": "negative"}.get(text[0], "plain")
-    return text, of or sign
+    return text, {"+": "positive", "-": "negative"}.get(text[0], "plain")
 
 
 def amount(text: str) -> Decimal:

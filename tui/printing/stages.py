@@ -277,28 +277,7 @@ def _term_note(page: Page, shown: Sequence[int], weights: Sequence[float]) -> st
 
 
 def _output(page: Page) -> Iterator[Line]:
-    output, heads = _whole(page).output, page.trace.request.model.heads
-    d_head = len(page.made.z.total)
-    start = page.made.head * d_head
-    yield from page.say(
-        _(
-            "The z of all {heads} side by side (this head's are {first} to {last}), times column"
-            " {column} of W_O:"
-        ).format(
-            heads=counts.heads(heads), first=start, last=start + d_head - 1, column=output.index
-        )
-    )
-    names = (_("dim"), _("merged z"), f"W_O[·,{output.index}]", f"attn_out[{output.index}]")
-    column = output.w_o[:, output.index].tolist()
-    yield from page.summed(names, output.merged, column, output.component)
-    yield ()
-    yield from page.say(_("The rest in the same way:"))
-    cells = (
-        [[(str(i), "dim"), by_sign(x, page.precision)]]
-        for i, x in enumerate(output.attn_out[:ROWS])
-    )
-    yield from page.table([(_("dim"), "dim"), ("attn_out", "strong")], *cells)
-    yield from page.more(ROWS, len(output.attn_out))
+    yield from trained_stages.output(page)
     yield from _residual(page)
 
 

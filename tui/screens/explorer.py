@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from core.language import _
 from core.text import visible
+from tui.choices import SMALLEST
 from tui.keys import (
     AWAITING,
     BINDINGS,
@@ -54,7 +55,6 @@ from tui.wording import notices
 MIDDLE = ("weights", "matrix")
 SIDE = ("vectors", "numbers", "learning", "compare", "predictions")
 WHOLE = ("derivation", "grid")  # in the place of all others
-SMALLEST = (60, 18)
 WIDE = (100, 28)
 # Edits closer than this are one: a paste that a terminal types out, or a held key.
 BURST_SECONDS = 0.03

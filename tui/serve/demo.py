@@ -19,8 +19,6 @@ from tui.serve.screen import DemoScreen
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from core.lessons import Lesson
-
 
 def demo_commands() -> type[Provider]:
     """The palette's provider, imported when it is first opened."""
@@ -41,13 +39,11 @@ class DemoApp(AttnApp):
         theme: str | None = None,
         *,
         allowed: Allowed,
-        lesson: Lesson | None = None,
-        step: int = 0,
         lead: int | None = None,
         follow: int | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(view, theme, lesson=lesson, step=step, **options)
+        super().__init__(view, theme, **options)
         self.allowed = allowed
         self._pipes = (lead, follow)
         self.limits = Limits(allowed.idle, allowed.total, time.monotonic(), time.monotonic())

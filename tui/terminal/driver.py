@@ -203,7 +203,7 @@ class TerminalDriver(LinuxDriver):
         self._app.refresh(layout=True)
 
 
-def run_app(app: App[Any], *, mouse: bool = True) -> int:
+def run_app(app: App[Any]) -> int:
     """Run an app on the terminal and return the exit code for the process.
 
     0 after a normal end or what the app gave to `exit`, 1 after a crash, 128+n after signal n.
@@ -213,7 +213,7 @@ def run_app(app: App[Any], *, mouse: bool = True) -> int:
     app.driver_class = TerminalDriver
     with asyncio.Runner() as runner:
         runner.get_loop().set_default_executor(ImpatientExecutor())
-        runner.run(app.run_async(mouse=mouse))
+        runner.run(app.run_async())
     code = _exit_code(app)
     end_if_threads_linger(code)
     return code

@@ -219,8 +219,8 @@ class KeyBar(Lines):
 
     hints: reactive[tuple[Sequence[Hint], Sequence[Hint]]] = reactive(((), ()), repaint=False)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._shown: list[tuple[int, str]] = []  # end of each hint, and its key
 
     def watch_hints(self) -> None:

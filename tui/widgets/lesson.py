@@ -29,8 +29,8 @@ class LessonPanel(Lines):
 
     said: reactive[Said | None] = reactive(None, repaint=False)
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.top = 0
 
     def watch_said(self) -> None:

@@ -209,8 +209,7 @@ class MatrixPane(Pane):
         view = scene.view
         name = _("Pattern")
         if scene.trace.decoder is not None:
-            name = _(view.attention)
-            name = capitalized(name)
+            name = capitalized(_(view.attention))
         facts = [_("layer {layer} · head {head}").format(layer=view.layer, head=view.head)]
         if self._bins is not None and not self._bins.exact:
             facts.append(_("pooled: {pool}").format(pool=_(view.pool)))
