@@ -326,7 +326,7 @@ def _typed_over(view: View) -> bool:
     return edit_of(view) is not None
 
 
-def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
+def works(key: str, view: View, seen: bool, beside: str | None, switched: bool) -> bool:
     """Whether a key of the footer would change anything now.
 
     Parameters
@@ -335,8 +335,8 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     view : View
     seen : bool
         There is a trace to look at.
-    wide : bool
-        All panes are shown.
+    beside : str, optional
+        The pane beside those of the middle, where there is room for all.
     switched : bool
         There is a switch to take back.
     """
@@ -344,6 +344,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
     if key in _SEEDED_KEYS and isinstance(model, CheckpointModel):
         return False
     targeted = view.request.target is not None
+    wide = beside is not None
     if not seen:
         return key in ("e", "y", "ctrl+p") or (key == "A" and targeted)
     if view.pane == "learning" and key in ("space", "n", "r", "plus"):
@@ -368,7 +369,7 @@ def works(key: str, view: View, seen: bool, wide: bool, switched: bool) -> bool:
         "right": heads_of(view) > 1 or in_matrix or view.pane in ("numbers", "learning"),
         "full_stop": heads_of(view) > 1,
         "right_square_bracket": stack_of(model, view.attention).layers > 1,
-        "v": editable if in_numbers else wide or view.pane == "vectors",
+        "v": editable if in_numbers else bool({"vectors", "numbers"} & {beside, view.pane}),
         "P": view.zoom == 0,
         "9": view.pane != "grid",
         "delete": in_numbers and _typed_over(view),

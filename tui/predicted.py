@@ -28,14 +28,19 @@ def place_in_words(prediction: Prediction, tokens: Tokens, cells: int) -> str:
 
 
 def texts_around(tokens: Tokens, index: int) -> tuple[str, str]:
-    """The text up to the end of a token, and the rest, with mask tokens as the model reads them."""
+    """The text up to the end of a token, and the rest, with mask tokens as the model reads them.
+
+    A token that is a part of a character ends there: it is not the character that was read.
+    """
     parts, at, cut = [""], 0, 0
     for place, token in enumerate(tokens):
         if token.hides:
             parts += [tokens.text[at : token.start], token.piece]
             at = token.end
         if place == index:
-            parts.append(tokens.text[at : token.end])
+            inside = token.part is not None and token.part[0] < token.part[1]
+            end = token.start if inside else token.end
+            parts.append(tokens.text[at:end] + (label(token) if inside else ""))
             at = max(at, token.end)
             cut = len(parts)
     parts.append(tokens.text[at:])

@@ -7,7 +7,7 @@ import pytest
 from core.checkpoint_model import CheckpointModel, Stack
 from core.runner import run
 from core.types import Mask, Request, Switches
-from tests.tui.helpers import make_view
+from tests.tui.helpers import make_view, real_view
 from tui.keys import BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.scene import Scene, View
 from tui.theme import DARK, make_palette
@@ -140,6 +140,14 @@ def test_a_count_of_tokens_is_never_a_bare_number_on_the_smallest_screen():
     scene = scene_of(mask=Mask(blocked=frozenset({2})))
     text = text_of(status_line(scene.view, scene.attention, PALETTE, 60))
     assert text.strip() == "L0  H0  +1 blocked  ÷√4 on  temp 1  pos on  6 tokens"
+
+
+def test_a_masked_token_is_not_said_to_have_no_mask(tmp_path):
+    view = real_view("bert-legacy", tmp_path, mask=9, switches=Switches(masked=frozenset({1})))
+    said = [text_of(status_line(view, None, PALETTE, width)) for width in range(30, 90)]
+    assert any("1 token masked · mask none" in line for line in said)
+    assert any("1 hidden" in line and "no mask" in line for line in said)
+    assert not any("masked" in line and "no mask" in line for line in said)
 
 
 def test_the_status_of_nothing_is_blank_and_of_work_says_so():

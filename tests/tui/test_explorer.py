@@ -346,3 +346,34 @@ async def test_quitting_while_computing_is_quiet(monkeypatch):
         await pilot.press("q")
         gate.set()
     assert app.return_code == 0
+
+
+async def test_undo_with_no_switch_says_so():
+    async with open_app() as pilot:
+        await press(pilot, "u")
+        assert says(pilot, "There is no switch to undo")
+        await press(pilot, "x", "u")
+        assert view_of(pilot).request == make_view().request
+
+
+async def test_the_foot_says_what_is_hidden_before_its_scale():
+    view = make_view(" ".join(map(str, range(14))), model={"heads": 9, "d_model": 18})
+    async with open_app(view) as pilot:
+        assert says(pilot, "keys 0–10 of 14 · heads 0–7 of 9 ─╯")
+    async with open_app(view, (200, 60)) as pilot:
+        assert says(pilot, "full bar 0.2 ─╯")
+
+
+async def test_long_labels_leave_room_for_what_is_hidden():
+    view = make_view("a unbelievable internationalisation of " + "words " * 9, query=1, key=2)
+    async with open_app(view) as pilot:
+        assert says(pilot, "of 13")
+        await press(pilot, "S")
+        assert says(pilot, "pair 1 by weight")
+
+
+async def test_no_vector_is_offered_where_none_is_seen():
+    async with open_app(make_view(compare="The red cat"), (200, 60)) as pilot:
+        assert not says(pilot, "v vector")
+        await press(pilot, "4", "2")
+        assert says(pilot, "v vector")

@@ -10,7 +10,7 @@ from core import predictions as core_predictions
 from core.errors import SettingError
 from core.runner import run
 from core.trained import describe
-from core.types import Request, Switches
+from core.types import Request, Switches, Token, Tokens
 from tests.core.small_checkpoints import edit_tensors, expected_of, f32, speaking
 from tests.tui.helpers import (
     WORDS,
@@ -180,6 +180,7 @@ async def test_special_token_is_refused_and_nothing_lost(tmp_path):
     made.save(str(folder / "tokenizer.json"))
     start = View(Request("hello world", model=describe(str(folder))), pane="predictions")
     async with open_app(start) as pilot:
+        assert says(pilot, "Choose a token of the text:")
         await press(pilot, "M")
         assert warned(pilot).startswith("Token 0, [CLS], is not of the text and cannot be masked")
         assert view_of(pilot) == start
@@ -269,6 +270,13 @@ def test_text_around_a_place_is_what_the_model_reads(tmp_path):
         ("[MASK] t17 [MASK]", " t29"),
         ("[MASK] t17 [MASK] t29", ""),
     ]
+
+
+def test_text_around_a_part_of_a_character_ends_in_it():
+    parts = [(place, part) for place in (0, 1) for part in (1, 2)]
+    items = tuple(Token("牛奶"[at], "æ", 0, at, at + 1, part=(part, 2)) for at, part in parts)
+    found = [texts_around(Tokens("牛奶 x", items, 4), index) for index in range(4)]
+    assert found == [("牛 1/2", "奶 x"), ("牛", "奶 x"), ("牛奶 1/2", " x"), ("牛奶", " x")]
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,9 @@ class ExplorerScreen(
 
     def action_undo(self) -> None:
         request = self.state.undone()
-        if request is not None:
+        if request is None:
+            self.warn(_("there is no switch to undo; an edit of the text leaves none"))
+        else:
             self.submit(request)
 
     def action_read(self, change: str) -> None:
@@ -433,9 +435,9 @@ class ExplorerScreen(
         else:
             pool = OF_PANE.get(self.state.view.pane, BROWSING)
             view, seen = self.state.view, self.scene is not None
-            wide = not self.has_class("-compact")
+            beside = None if self.has_class("-compact") else self._side
             switched = self.state.undone() is not None
-            hints = tuple(hint for hint in pool if works(hint.key, view, seen, wide, switched))
+            hints = tuple(hint for hint in pool if works(hint.key, view, seen, beside, switched))
             if self.state.lacks_layer:
                 hints = AWAITING
             last = BROWSING_LAST

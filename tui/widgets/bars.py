@@ -39,6 +39,7 @@ _SHORTER_CAVEATS = {
 _SHORTER = (
     {N_("temperature"): N_("temp")},
     {N_("positions"): N_("pos")},
+    {N_(" token masked"): N_(" hidden"), N_(" tokens masked"): N_(" hidden")},
     {N_("mask none"): N_("no mask")},
     {" · ": "  "},
     {N_("no mask +"): "+", N_("  mask "): "  "},

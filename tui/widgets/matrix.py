@@ -15,6 +15,7 @@ from tui.labels import (
     DROPPED,
     MASKED_CELL,
     capitalized,
+    clip,
     pad,
     short_signed,
     short_weight,
@@ -25,7 +26,7 @@ from tui.labels import (
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
-from tui.widgets.pane import Pane, window
+from tui.widgets.pane import Pane, cells_of, window
 from tui.widgets.weights import label_column
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _MARK = 2
 _REMOVED_DIGITS = 3
+_LEAST_LABEL = 4  # cells of a label in the foot
 _ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
@@ -159,6 +161,15 @@ def _header(scene: Scene, palette: Palette, shown: Grid) -> Line:
     return line
 
 
+def pair_in_words(scene: Scene, cells: int) -> str:
+    """The selected pair and its weight; labels give way where there are fewer cells."""
+    said, number = _("“{query}” → “{key}” {number}"), _number(scene)
+    query, key = label(scene.query_token), label(scene.key_token)
+    room = max(2 * _LEAST_LABEL, cells - cell_len(said.format(query="", key="", number=number)))
+    query = clip(query, max(room // 2, room - cell_len(key)))
+    return said.format(query=query, key=clip(key, room - cell_len(query)), number=number)
+
+
 def _number(scene: Scene) -> str:
     """The weight under the cursor, or why there is none."""
     row = scene.rows(scene.query, scene.query + 1).weights[0]
@@ -221,22 +232,21 @@ class MatrixPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         count = len(scene.keys)
-        facts = [
-            _("“{query}” → “{key}” {number}").format(
-                query=label(scene.query_token), key=label(scene.key_token), number=_number(scene)
-            )
-        ]
+        facts: list[str] = []
         if self.rank is not None:
             facts.append(_("pair {n} by weight").format(n=self.rank + 1))
         if self._bins is not None and self._pooled is not None:
-            cell = self._bins.facts(scene, self._pooled[1])
-            facts = [cell, *facts] if self.rank is None else [*facts, cell]
+            facts.append(self._bins.facts(scene, self._pooled[1]))
         elif self._grid and len(self._grid.keys) < count:
             keys = self._grid.keys
             some = _("keys {first}–{last} of {n:,}")
             facts.append(some.format(first=keys.start, last=keys.stop - 1, n=count))
-        facts += scale_in_words(scene.view.colours, self._full(scene))
-        return facts
+        pair = pair_in_words(scene, self.foot_cells - cells_of(["", *facts]))
+        # A pooled cell says more than one pair in it, unless that is what was jumped to.
+        pooled = self._bins is not None and self._pooled is not None
+        at = 1 if pooled and self.rank is None else 0
+        facts.insert(at, pair)
+        return facts + scale_in_words(scene.view.colours, self._full(scene))
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         if scene.view.zoom == 0:

@@ -16,6 +16,8 @@ from tui.theme import Palette
 from tui.widgets.lines import Line, Lines, fit
 
 WHEEL_ROWS = 3
+_FOOT_EDGES = 4  # cells of a corner and a blank at either side of the facts
+_BETWEEN = " · "
 
 
 def window(count: int, size: int, cursor: int, top: int) -> int:
@@ -37,7 +39,7 @@ def frame(
     edge = palette.selected if active else palette.dim
     inner = width - 2
     side = "│", edge
-    foot_line: Line = [(_fitting(foot, inner - 4), palette.dim)]
+    foot_line: Line = [(_fitting(foot, inner - _FOOT_EDGES), palette.dim)]
     rows = [lines[y] if y < len(lines) else [] for y in range(height - 2)]
     return [
         _edge("╭", title, "╮", width, edge),
@@ -56,12 +58,16 @@ def around(message: str, token: str, palette: Palette) -> Line:
     ]
 
 
+def cells_of(facts: Sequence[str]) -> int:
+    """What some facts of a foot take, with dots between them."""
+    return cell_len(_BETWEEN.join(facts))
+
+
 def _fitting(facts: Sequence[str], cells: int) -> str:
     """Facts with dots between them, the last ones left out where they do not fit."""
     for count in range(len(facts), 1, -1):
-        text = " · ".join(facts[:count])
-        if cell_len(text) <= cells:
-            return text
+        if cells_of(facts[:count]) <= cells:
+            return _BETWEEN.join(facts[:count])
     return clip(facts[0], cells) if facts else ""
 
 
@@ -128,6 +134,11 @@ class Pane(Lines, can_focus=True):
         return {}
 
     # What all share.
+
+    @property
+    def foot_cells(self) -> int:
+        """Room for the facts of the foot."""
+        return self.size.width - 2 - _FOOT_EDGES
 
     def follow_cursor(self, count: int, size: int, cursor: int) -> int:
         """Scroll to a cursor that moved; leave a place that the wheel chose."""

@@ -126,10 +126,14 @@ def nothing_in_words(scene: Scene, error: AttnError | None) -> str:
         if scene.trace.decoder is None:
             return _("The decoder predicts the next token of a target: A adds one.")
         return _("The decoder predicts the next token of the target: a chooses its attention.")
-    said = _(
-        "“{token}” can be seen, so there is nothing to guess. M masks it; then the model says what"
-        " could stand there."
-    ).format(token=label(scene.query_token))
+    said = (
+        _("Choose a token of the text: M masks it, and the model says what could stand there.")
+        if scene.query_token.special
+        else _(
+            "“{token}” can be seen, so there is nothing to guess. M masks it; then the model says"
+            " what could stand there."
+        ).format(token=label(scene.query_token))
+    )
     masked = [f"{index} {full_label(scene.queries[index])}" for index in places(scene.trace)]
     if not masked:
         return said

@@ -14,7 +14,7 @@ from tui.labels import DROPPED, MASKED, pad, short_weight, signed, weight, weigh
 from tui.scene import Scene, heads_of
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line
-from tui.widgets.pane import Pane, around, window
+from tui.widgets.pane import Pane, around, cells_of, window
 
 if TYPE_CHECKING:
     from core.reading import Read
@@ -227,9 +227,8 @@ class WeightsPane(Pane):
         ]
 
     def foot(self, scene: Scene) -> list[str]:
-        facts = [_("full bar {value:g}").format(value=full_bar(scene))]
-        if scene.cuts and not scene.row[scene.view.head].any():
-            facts.insert(0, _("all dropped"))
+        gone = scene.cuts and not scene.row[scene.view.head].any()
+        first, facts = [_("all dropped")] if gone else [], []
         shown = self.size.height - 4 - scene.cuts
         if shown < len(scene.keys):
             last = min(self.top + shown, len(scene.keys)) - 1
@@ -240,7 +239,10 @@ class WeightsPane(Pane):
             seen = self._columns.heads
             some = _("heads {first}–{last} of {n}")
             facts.append(some.format(first=seen.start, last=seen.stop - 1, n=heads))
-        return facts
+        # Before what is not to be seen where there is room for all of it, else behind it.
+        scale = _("full bar {value:g}").format(value=full_bar(scene))
+        whole = [*first, scale, *facts]
+        return whole if cells_of(whole) <= self.foot_cells else [*first, *facts, scale]
 
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         top = self.follow_cursor(len(scene.keys), height - 2 - scene.cuts, scene.key)
