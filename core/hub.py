@@ -20,7 +20,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import check_family
 from core.checkpoints.folder import INDEX, SINGLE, shards_of
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, VOCABULARY
-from core.checkpoints.plain import json_object, pickled, shown
+from core.checkpoints.plain import json_object, listed, pickled, shown
 from core.checkpoints.target import SETTINGS
 from core.errors import ModelError
 from core.language import _, counted
@@ -267,7 +267,9 @@ def _no_file(name: HubName, files: dict[str, int]) -> ModelError:
         )
     first = HubName(name.repo, ggufs[0], name.revision)
     return ModelError(
-        _("{name} has these files: {files}").format(name=shown(name.repo), files=_some(ggufs)),
+        _("{name} has these files: {files}").format(
+            name=shown(name.repo), files=listed(ggufs, _NAMED)
+        ),
         _("name one of them, as in {example}").format(example=shown(first)),
     )
 
@@ -373,11 +375,7 @@ def _unreachable(name: HubName, known: Sequence[str], error: Exception) -> Model
     said = message.format(name=shown(name), reason=shown(error.__cause__ or error))
     return ModelError(
         _("{message}; on this machine: {names}").format(
-            message=said, names=_some(sorted(known)) if known else _("no model")
+            message=said, names=listed(sorted(known), _NAMED) if known else _("no model")
         ),
         _("name one of them, or a folder"),
     )
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(map(shown, names[:_NAMED])) + (" …" if len(names) > _NAMED else "")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from core.checkpoints.mapping import let_go
-from core.checkpoints.plain import HEAD, refuse_foreign, shown
+from core.checkpoints.plain import HEAD, damaged, refuse_foreign, shown, unreadable
 from core.errors import ModelError
 from core.language import _
 from core.parallel import each
@@ -138,11 +138,7 @@ class _Walk:
                     raise self.damaged(_("is no GGUF file"))
                 self.bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
-            reason = shown(error.strerror or type(error).__name__)
-            raise ModelError(
-                _("{path} cannot be read ({reason})").format(path=shown(path), reason=reason),
-                _("check the path and its permissions"),
-            ) from error
+            raise unreadable(path, error) from error
         self.at = 4
 
     def take(self, count: int) -> bytes:
@@ -198,7 +194,7 @@ class _Walk:
         )
 
     def damaged(self, what: str) -> ModelError:
-        return ModelError(f"{shown(self.path)} {what}", _("download the file itself again"))
+        return damaged(self.path, what)
 
 
 def _walk_header(walk: _Walk, package: Any) -> tuple[dict[str, Any], dict[str, _Place]]:

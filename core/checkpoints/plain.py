@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,25 @@ _FOREIGN = (  # how something else begins
 )
 HEAD = 64  # bytes that tell
 _PICKLES = (".bin", ".pt", ".pth")
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of some names, with a sign where there are more."""
+    return ", ".join(map(shown, names[:most])) + (" …" if len(names) > most else "")
+
+
+def unreadable(path: Path, error: OSError) -> ModelError:
+    """What is said of a file that the system does not give."""
+    reason = shown(error.strerror or type(error).__name__)
+    return ModelError(
+        _("{path} cannot be read ({reason})").format(path=shown(path), reason=reason),
+        _("check the path and its permissions"),
+    )
+
+
+def damaged(path: Path, what: str) -> ModelError:
+    """What is said of a file whose contents cannot be right."""
+    return ModelError(f"{shown(path)} {what}", _(_DOWNLOAD))
 
 
 def refuse_foreign(path: Path, head: bytes) -> None:

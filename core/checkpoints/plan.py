@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from core.checkpoints.config import Config
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import listed, shown
 from core.errors import ModelError
 from core.language import _, counted
 from core.transformer_types import (
@@ -31,6 +31,7 @@ _VITAL = re.compile(
     r"|encoder|decoder|lora\w*)([._]|$)",
     re.IGNORECASE,
 )
+_NAMED = 3  # tensors that a message lists
 # Buffers that old files carry, by their exact ends; and heads that no attention depends on.
 _IDLE = re.compile(
     r"(^|\.)(position_ids|rotary_emb\.inv_freq|rotary_pos_emb\.inv_freq)$"
@@ -244,7 +245,7 @@ def check_plan(plan: ModelPlan, shapes: Mapping[str, tuple[int, ...]]) -> None:
                 "the weights lack a tensor: {names}",
                 "the weights lack {n} tensors: {names}",
                 len(missing),
-            ).format(n=len(missing), names=_some(missing)),
+            ).format(n=len(missing), names=listed(missing, _NAMED)),
             _("the file is not whole, or config.json is another model's"),
         )
     for name, shape in needed.items():
@@ -263,10 +264,6 @@ def check_plan(plan: ModelPlan, shapes: Mapping[str, tuple[int, ...]]) -> None:
                 "{family} here has no use for a tensor of the weights: {names}",
                 "{family} here has no use for {n} tensors of the weights: {names}",
                 len(strange),
-            ).format(family=plan.family, n=len(strange), names=_some(strange)),
+            ).format(family=plan.family, n=len(strange), names=listed(strange, _NAMED)),
             _("open another model; what would be drawn without it would be wrong"),
         )
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(map(shown, names[:3])) + (" …" if len(names) > 3 else "")

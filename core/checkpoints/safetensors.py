@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.checkpoints.mapping import let_go
-from core.checkpoints.plain import HEAD, refuse_foreign, shown, whole
+from core.checkpoints.plain import HEAD, damaged, refuse_foreign, shown, unreadable, whole
 from core.errors import ModelError
 from core.language import _
 from core.transformer_types import Float32
@@ -101,16 +101,12 @@ def _open(path: Path) -> tuple[mmap.mmap, int]:
             sound = size >= 8 and length <= size - 8 and head[8:9] == b"{"
             if not sound:
                 refuse_foreign(path, head)
-                raise _damaged(path, _("is cut off or no safetensors file"))
+                raise damaged(path, _("is cut off or no safetensors file"))
             if length > MAX_HEADER:
-                raise _damaged(path, _("has a header of {n:,} bytes").format(n=length))
+                raise damaged(path, _("has a header of {n:,} bytes").format(n=length))
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), 8 + length
     except OSError as error:
-        reason = shown(error.strerror or type(error).__name__)
-        raise ModelError(
-            _("{path} cannot be read ({reason})").format(path=shown(path), reason=reason),
-            _("check the path and its permissions"),
-        ) from error
+        raise unreadable(path, error) from error
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
@@ -118,15 +114,15 @@ def _parse(path: Path, text: bytes) -> dict[str, Any]:
         names = [name for name, _value in pairs]
         if len(set(names)) < len(names):
             twin = next(name for name in names if names.count(name) > 1)
-            raise _damaged(path, _("names {name} twice").format(name=shown(twin)))
+            raise damaged(path, _("names {name} twice").format(name=shown(twin)))
         return dict(pairs)
 
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=no_twins)
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, _("has a header that is no JSON")) from error
+        raise damaged(path, _("has a header that is no JSON")) from error
     if not isinstance(header, dict):
-        raise _damaged(path, _("has a header that is no JSON object"))
+        raise damaged(path, _("has a header that is no JSON object"))
     return header
 
 
@@ -139,11 +135,11 @@ def _place(path: Path, name: str, entry: Any) -> Place:
     except (KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        raise _damaged(path, _("describes tensor {name} wrongly").format(name=shown(name)))
+        raise damaged(path, _("describes tensor {name} wrongly").format(name=shown(name)))
     if dtype not in _SIZES:
         raise _unreadable(path, name, dtype)
     if end - start != math.prod(shape) * _SIZES[dtype]:
-        raise _damaged(
+        raise damaged(
             path,
             _("gives tensor {name} {n:,} bytes, which do not fit its shape").format(
                 name=shown(name), n=end - start
@@ -159,19 +155,15 @@ def _check_order(path: Path, places: dict[str, Place], size: int) -> None:
         places.items(), key=lambda item: (item[1][2], item[1][3])
     ):
         if start != reach:
-            raise _damaged(
+            raise damaged(
                 path,
                 _("has a gap or an overlap before tensor {name}").format(name=shown(name)),
             )
         if end > size:
-            raise _damaged(path, _("is cut off inside tensor {name}").format(name=shown(name)))
+            raise damaged(path, _("is cut off inside tensor {name}").format(name=shown(name)))
         reach = end
     if reach != size:
-        raise _damaged(path, _("has {n:,} bytes behind its tensors").format(n=size - reach))
-
-
-def _damaged(path: Path, what: str) -> ModelError:
-    return ModelError(f"{shown(path)} {what}", _("download the file itself again"))
+        raise damaged(path, _("has {n:,} bytes behind its tensors").format(n=size - reach))
 
 
 def _unreadable(path: Path, name: str, dtype: object) -> ModelError:
