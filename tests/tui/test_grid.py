@@ -29,6 +29,7 @@ from tui.command import command_line
 from tui.grid import SHORT
 from tui.scene import cursor
 from tui.survey import Survey, Wanted
+from tui.terminal import plain
 from tui.widgets.grid import number
 
 TEXT = "the black cat saw the dog and the black cat ran"
@@ -161,6 +162,17 @@ async def test_arrows_follow_the_order():
         assert [find(pilot, f"{name} ", "#pane-grid")[1] for name in shown] == [
             find(pilot, shown[0], "#pane-grid")[1]
         ] * 9
+
+
+async def test_in_ascii_small_matrices_differ(monkeypatch):
+    monkeypatch.setattr(plain, "_wanted", True)
+    async with open_app(start(cell="matrix", mask=Mask(causal=True)), (80, 24)) as pilot:
+        top = next(line for line in screen_lines(pilot.app) if line.startswith("│ 0 "))
+        assert top[5] == "|"  # the selected head's mark is no cell of a matrix
+        heads = {top[left : left + 6] for left in range(6, 76, 7)}
+        assert "▀" not in "".join(screen_lines(pilot.app))
+        assert len(heads) > 1
+        assert all(head.endswith("·") for head in heads)  # what is masked
 
 
 async def test_keys_of_the_grid():

@@ -13,6 +13,7 @@ from core.runner import run
 from core.types import ModelSpec, Request
 from tui.grid import SHORT, layout, moved, ordered
 from tui.survey import Survey
+from tui.terminal import plain
 from tui.theme import DARK, make_palette
 from tui.widgets.grid import filled, matrix_lines, number, pixel_rows, value_texts
 
@@ -131,6 +132,14 @@ def test_without_colours_a_glyph_a_cell_and_a_dot_where_it_is_masked():
     found = matrix_of(np.diag([1, 0.5, 0.25]), np.tri(3, dtype=bool), (3, 3))
     lines = matrix_lines(found, FEW, 3, 3)
     assert ["".join(text for text, _ in line) for line in lines] == ["█··", " ▄·", "  ▂"]
+
+
+def test_in_ascii_a_row_of_the_matrix_is_a_line(monkeypatch):
+    monkeypatch.setattr(plain, "_wanted", True)
+    found = matrix_of(np.diag([1, 0.5, 0.25]), np.tri(3, dtype=bool), (3, 3))
+    lines = matrix_lines(found, COLOURS, 3, 3)
+    drawn = ["".join(text for text, _ in line).translate(plain.table()) for line in lines]
+    assert drawn == ["#..", " =.", "  _"]
 
 
 def test_scores_below_0_have_their_own_colour():

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 _STAND_INS = {
-    "#": "█▉▊▋▌▐▀▄▅▆▇■",
+    "#": "█▉▊▋▌▐▀▆▇■",
+    "=": "▄▅",
     ":": "▍▎▏▕░▒▓",
     "_": "▁▂▃",
     "-": "─━╌═▔–—−⎯",

@@ -26,13 +26,14 @@ from tui.labels import ELLIPSIS, MASKED, clip, pad, short_weight, weight, wrap
 from tui.messages import Missing, Pressed
 from tui.scene import Scene
 from tui.survey import Survey, Wanted
+from tui.terminal.plain import table
 from tui.theme import RAMP_STEPS, Palette, column, ramp_step
 from tui.widgets.lines import Line, append
 from tui.widgets.pane import Pane, window
 
 _DETAILS = 2  # lines about the selected head
 _BOTH = 10  # cells for a number and a short word
-_CHOSEN = "▌"
+_CHOSEN, _CHOSEN_IN_ASCII = "▌", "|"  # the stand-in of the first is also a cell of a matrix
 _NEGATIVE = RAMP_STEPS  # the colour of a score below 0, after those of the ramp
 
 
@@ -74,8 +75,8 @@ def pixel_rows(found: Pooled, cells: int, lines: int) -> list[list[int]]:
 
 
 def has_pixels(palette: Palette) -> bool:
-    """Whether colours alone tell weights apart; else glyphs do."""
-    return palette.ramp[0].bgcolor != palette.ramp[-1].bgcolor
+    """Whether colours alone tell weights apart, in half blocks that ASCII lacks; else glyphs do."""
+    return table() is None and palette.ramp[0].bgcolor != palette.ramp[-1].bgcolor
 
 
 @lru_cache(maxsize=512)  # the same objects, so that what does not change is seen at once
@@ -277,6 +278,7 @@ class GridPane(Pane):
     ) -> list[Line]:
         """The lines of one row of the grid."""
         view, by_layer = scene.view, scene.view.order == ORDERS[0]
+        mark = _CHOSEN if table() is None else _CHOSEN_IN_ASCII
         lines: list[Line] = []
         for at in range(shown.lines):
             chosen = by_layer and row == view.layer
@@ -286,7 +288,7 @@ class GridPane(Pane):
             chosen = place == (view.layer, view.head)
             cell = self._cell(scene, palette, shown, place, chosen)
             for line, part in zip(lines, cell, strict=True):
-                append(line, *((_CHOSEN, palette.selected) if chosen else (" ", palette.base)))
+                append(line, *((mark, palette.selected) if chosen else (" ", palette.base)))
                 for text, style in part:
                     append(line, text, style)
         return lines
