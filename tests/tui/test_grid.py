@@ -30,7 +30,7 @@ from tui.grid import SHORT
 from tui.scene import cursor
 from tui.survey import Survey, Wanted
 from tui.terminal import plain
-from tui.widgets.grid import number
+from tui.widgets.grid import number, statistic_words
 
 TEXT = "the black cat saw the dog and the black cat ran"
 MODEL = {"layers": 12, "heads": 12, "d_model": 24}
@@ -125,6 +125,30 @@ async def test_the_statistic_of_every_head(statistic):
             assert shown == number(each.values[statistic], statistic)
         value = expected[0, 0].values[statistic]
         assert says(pilot, f"{statistic} {'–' if value is None else format(value, '.4f')}")
+
+
+@pytest.mark.parametrize("precision", [3, 5, 12])
+@pytest.mark.parametrize("cell", CELLS)
+async def test_every_statistic_of_the_head_is_read_on_the_smallest_screen(cell, precision):
+    view = start(mask=Mask(causal=True), precision=precision, cell=cell)
+    async with open_app(view, (60, 18)) as pilot:
+        for place in ((0, 0), (11, 11)):
+            explorer_of(pilot.app).select(layer=place[0], head=place[1])
+            await settle(pilot)
+            values = facts_of(pilot)[place].values
+            either = zip(
+                *(statistic_words(values, precision, short) for short in (False, True)), strict=True
+            )
+            assert not [words for words in either if not any(says(pilot, word) for word in words)]
+            assert any(line.startswith(f"│{place[0]:>2}") for line in screen_lines(pilot.app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_statistics_are_in_full_words_where_there_is_room(size):
+    async with open_app(start(mask=Mask(causal=True)), size) as pilot:
+        words = statistic_words(facts_of(pilot)[0, 0].values, 3)
+        assert all(says(pilot, word) for word in words)
+        assert grid_of(pilot)._details_height(explorer_of(pilot.app).scene, size[0] - 2) == 2
 
 
 async def test_arrows_move_over_layers_and_heads_and_stop():

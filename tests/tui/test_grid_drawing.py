@@ -15,7 +15,15 @@ from tui.grid import SHORT, layout, moved, ordered
 from tui.survey import Survey
 from tui.terminal import plain
 from tui.theme import DARK, make_palette
-from tui.widgets.grid import filled, matrix_lines, number, pixel_rows, value_texts
+from tui.widgets.grid import (
+    filled,
+    lines_for_statistics,
+    matrix_lines,
+    number,
+    pixel_rows,
+    statistic_lines,
+    value_texts,
+)
 
 COLOURS, FEW = (make_palette(DARK, system) for system in ("truecolor", None))
 
@@ -98,9 +106,34 @@ def test_every_badge_fits_the_narrowest_cell(language):
 
 
 def test_words_fill_lines_whole():
-    assert filled(["one 1", "two 2", "three 3"], 14, 2) == ["one 1  two 2", "three 3"]
-    assert filled(["one 1", "two 2", "three 3"], 7, 2) == ["one 1", "two 2 …"]
-    assert filled(["much too long"], 6, 2) == ["much …"]
+    words = ["one 1", "two 2", "three 3"]
+    assert filled(words, 14, "  ") == [["one 1", "two 2"], ["three 3"]]
+    assert filled(words, 13, " ") == [["one 1", "two 2"], ["three 3"]]
+    assert filled(words, 6, "  ") == [["one 1"], ["two 2"], ["three 3"]]
+
+
+@pytest.mark.parametrize(
+    ("precision", "cells", "lines"), [(3, 76, 2), (6, 76, 2), (3, 56, 2), (4, 56, 3), (12, 56, 5)]
+)
+def test_there_are_lines_enough_for_any_statistics(precision, cells, lines):
+    assert lines_for_statistics(10.0, precision, cells) == lines
+    for value in (None, 0.0, 1e-20, 0.5, 1.0):
+        values = dict.fromkeys(STATISTICS, value)
+        found = statistic_lines(values, precision, cells, lines)
+        assert len(found) <= lines
+        assert all(cell_len(line) <= cells for line in found)
+
+
+def test_statistics_are_in_short_words_only_where_long_ones_take_more_lines():
+    values = {**dict.fromkeys(STATISTICS, 0.5), "entropy": 1.25, "special": None}
+    assert statistic_lines(values, 2, 76, 2) == [
+        "entropy 1.25  evenness 0.50  first 0.50  special –  self 0.50  previous 0.50",
+        "next 0.50  duplicate 0.50  induction 0.50",
+    ]
+    assert statistic_lines(values, 2, 51, 2) == [
+        "entropy 1.25 evenness .50 first .50 spec – self .50",
+        "prev .50 next .50 dupl .50 induc .50",
+    ]
 
 
 # Small matrices.

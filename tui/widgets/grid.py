@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log2
 from typing import ClassVar
@@ -22,7 +22,7 @@ from core.stacks import stack_of
 from tui.choices import CELLS, ORDERS
 from tui.grid import BADGE, SHORT, Layout, Place, layout, moved, ordered, shown_value
 from tui.keys import GRID_BINDINGS
-from tui.labels import ELLIPSIS, MASKED, clip, pad, short_weight, weight, wrap
+from tui.labels import ELLIPSIS, MASKED, pad, short_weight, weight, wrap
 from tui.messages import Missing, Pressed
 from tui.scene import Scene
 from tui.survey import Survey, Wanted
@@ -31,7 +31,8 @@ from tui.theme import RAMP_STEPS, Palette, column, ramp_step
 from tui.widgets.lines import Line, append
 from tui.widgets.pane import Pane, window
 
-_DETAILS = 2  # lines about the selected head
+_DETAILS = 2  # lines about the selected head, where its statistics have room in them
+_GAPS = "  ", " "  # between statistics, and between short ones
 _BOTH = 10  # cells for a number and a short word
 _CHOSEN, _CHOSEN_IN_ASCII = "▌", "|"  # the stand-in of the first is also a cell of a matrix
 _NEGATIVE = RAMP_STEPS  # the colour of a score below 0, after those of the ramp
@@ -120,16 +121,45 @@ def _glyph_lines(found: Pooled, palette: Palette, cells: int, lines: int) -> lis
     return drawn
 
 
-def filled(words: Sequence[str], cells: int, most: int) -> list[str]:
-    """Words in at most so many lines, each word whole; the last line says if there are more."""
-    lines = [""]
+def filled(words: Sequence[str], cells: int, gap: str) -> list[list[str]]:
+    """Words in lines, each word whole, with a gap between them."""
+    lines: list[list[str]] = [[]]
     for word in words:
-        joined = f"{lines[-1]}  {word}" if lines[-1] else word
-        if cell_len(joined) <= cells or not lines[-1] or len(lines) == most:
-            lines[-1] = joined
-        else:
-            lines.append(word)
-    return [clip(line, cells) for line in lines]
+        if lines[-1] and cell_len(gap.join([*lines[-1], word])) > cells:
+            lines.append([])
+        lines[-1].append(word)
+    return lines
+
+
+def statistic_words(
+    values: Mapping[str, float | None], precision: int, short: bool = False
+) -> list[str]:
+    """Every statistic with its number; short ones as badges and cells of the grid have them."""
+    words = []
+    for name in STATISTICS:
+        value = values[name]
+        write = short_weight if short and name != "entropy" else weight
+        text = MASKED if value is None else write(value, precision)
+        words.append(f"{_(SHORT.get(name, name) if short else name)} {text}")
+    return words
+
+
+def statistic_lines(
+    values: Mapping[str, float | None], precision: int, cells: int, most: int
+) -> list[str]:
+    """Every statistic; in short words where long ones take more than so many lines."""
+    for short, gap in enumerate(_GAPS):
+        lines = filled(statistic_words(values, precision, bool(short)), cells, gap)
+        if len(lines) <= most:
+            break
+    return [gap.join(line) for line in lines]
+
+
+def lines_for_statistics(entropy: float, precision: int, cells: int) -> int:
+    """Lines for the widest numbers, up to an entropy: the grid above has one height for all."""
+    tiny = dict.fromkeys(STATISTICS, 0.1 ** (precision + 1))
+    widest = {**tiny, "entropy": entropy}
+    return max(_DETAILS, len(statistic_lines(widest, precision, cells, _DETAILS)))
 
 
 class GridPane(Pane):
@@ -156,8 +186,9 @@ class GridPane(Pane):
     def _layout(self, scene: Scene) -> Layout:
         view, shape = scene.view, self._shape(scene)
         by_layer, matrices = view.order == ORDERS[0], view.cell != CELLS[0]
-        height = self.size.height - 2 - _DETAILS - by_layer
-        return layout(shape, by_layer, matrices, self.size.width - 2, max(1, height))
+        width = self.size.width - 2
+        height = self.size.height - 2 - self._details_height(scene, width) - by_layer
+        return layout(shape, by_layer, matrices, width, max(1, height))
 
     @staticmethod
     def _shape(scene: Scene) -> Place:
@@ -250,7 +281,7 @@ class GridPane(Pane):
             lines.append(self._header(scene, palette, shown, across))
         for row in rows:
             lines += self._row(scene, palette, shown, places, row, across)
-        room = max(0, height - _DETAILS - len(lines))
+        room = max(0, height - self._details_height(scene, width) - len(lines))
         return lines + [[]] * min(room, 1) + self._details(scene, palette, width)
 
     def _ask(self, wanted: Wanted) -> None:
@@ -339,12 +370,14 @@ class GridPane(Pane):
         view, found = scene.view, self._found(scene.view.layer, scene.view.head)
         if found is None:
             return []
-        words = []
-        for name in STATISTICS:
-            value = found.values[name]
-            text = MASKED if value is None else weight(value, view.precision)
-            words.append(f"{_(name)} {text}")
-        return [[(f" {line}", palette.base)] for line in filled(words, width - 2, _DETAILS)]
+        most = self._details_height(scene, width)
+        lines = statistic_lines(found.values, view.precision, width - 2, most)
+        return [[(f" {line}", palette.base)] for line in lines]
+
+    @staticmethod
+    def _details_height(scene: Scene, width: int) -> int:
+        full = full_value(scene, "entropy")
+        return lines_for_statistics(full, scene.view.precision, width - 2)
 
     # Moving and clicking.
 
