@@ -215,6 +215,28 @@ async def test_keys_of_the_grid():
             assert view_of(pilot) == replace(before, **{field: value}), key
 
 
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 36)])
+async def test_the_statistic_chosen_stands_out_in_every_grid(size, order, cell):
+    """Matrices in the order of layers show no other sign of it."""
+    async with open_app(start(cell=cell, order=order), size) as pilot:
+        pane = grid_of(pilot)
+        for statistic in SHOWN:
+            assert view_of(pilot).statistic == statistic
+            words = [
+                text.split()[0]
+                for line in pane._details(explorer_of(pilot.app).scene, pane.palette, size[0] - 2)
+                for text, style in line
+                if style == pane.palette.selected
+            ]
+            expected = SHORT.get(statistic, statistic) if size == (60, 18) else statistic
+            assert words == ([] if statistic == "badge" else [expected])
+            before = pilot.app.export_screenshot()
+            await press(pilot, "v")
+            assert pilot.app.export_screenshot() != before
+
+
 async def test_enter_opens_the_head():
     async with open_app(start(layer=3, head=7)) as pilot:
         await press(pilot, "enter")

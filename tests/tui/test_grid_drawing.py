@@ -119,18 +119,23 @@ def test_there_are_lines_enough_for_any_statistics(precision, cells, lines):
     assert lines_for_statistics(10.0, precision, cells) == lines
     for value in (None, 0.0, 1e-20, 0.5, 1.0):
         values = dict.fromkeys(STATISTICS, value)
-        found = statistic_lines(values, precision, cells, lines)
+        found, gap = statistic_lines(values, precision, cells, lines)
         assert len(found) <= lines
-        assert all(cell_len(line) <= cells for line in found)
+        assert all(cell_len(gap.join(words)) <= cells for words in found)
 
 
 def test_statistics_are_in_short_words_only_where_long_ones_take_more_lines():
     values = {**dict.fromkeys(STATISTICS, 0.5), "entropy": 1.25, "special": None}
-    assert statistic_lines(values, 2, 76, 2) == [
+
+    def shown(cells):
+        lines, gap = statistic_lines(values, 2, cells, 2)
+        return [gap.join(words) for words in lines]
+
+    assert shown(76) == [
         "entropy 1.25  evenness 0.50  first 0.50  special –  self 0.50  previous 0.50",
         "next 0.50  duplicate 0.50  induction 0.50",
     ]
-    assert statistic_lines(values, 2, 51, 2) == [
+    assert shown(51) == [
         "entropy 1.25 evenness .50 first .50 spec – self .50",
         "prev .50 next .50 dupl .50 induc .50",
     ]

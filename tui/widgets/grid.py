@@ -146,20 +146,22 @@ def statistic_words(
 
 def statistic_lines(
     values: Mapping[str, float | None], precision: int, cells: int, most: int
-) -> list[str]:
-    """Every statistic; in short words where long ones take more than so many lines."""
+) -> tuple[list[list[str]], str]:
+    """Every statistic in lines, and the gap between two; in short words where long ones take more
+    than so many lines.
+    """
     for short, gap in enumerate(_GAPS):
         lines = filled(statistic_words(values, precision, bool(short)), cells, gap)
         if len(lines) <= most:
             break
-    return [gap.join(line) for line in lines]
+    return lines, gap
 
 
 def lines_for_statistics(entropy: float, precision: int, cells: int) -> int:
     """Lines for the widest numbers, up to an entropy: the grid above has one height for all."""
     tiny = dict.fromkeys(STATISTICS, 0.1 ** (precision + 1))
     widest = {**tiny, "entropy": entropy}
-    return max(_DETAILS, len(statistic_lines(widest, precision, cells, _DETAILS)))
+    return max(_DETAILS, len(statistic_lines(widest, precision, cells, _DETAILS)[0]))
 
 
 class GridPane(Pane):
@@ -366,13 +368,24 @@ class GridPane(Pane):
         return None if self.survey is None else self.survey.of_head(layer, head)
 
     def _details(self, scene: Scene, palette: Palette, width: int) -> list[Line]:
-        """Every statistic of the selected head."""
+        """Every statistic of the selected head; that of the grid stands out, which sorts it even
+        where it shows matrices.
+        """
         view, found = scene.view, self._found(scene.view.layer, scene.view.head)
         if found is None:
             return []
         most = self._details_height(scene, width)
-        lines = statistic_lines(found.values, view.precision, width - 2, most)
-        return [[(f" {line}", palette.base)] for line in lines]
+        lines, gap = statistic_lines(found.values, view.precision, width - 2, most)
+        names = iter(STATISTICS)
+        drawn: list[Line] = []
+        for words in lines:
+            line: Line = [(" ", palette.base)]
+            for place, word in enumerate(words):
+                chosen = next(names) == view.statistic
+                append(line, gap if place else "", palette.base)
+                append(line, word, palette.selected if chosen else palette.base)
+            drawn.append(line)
+        return drawn
 
     @staticmethod
     def _details_height(scene: Scene, width: int) -> int:
