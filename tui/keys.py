@@ -12,6 +12,7 @@ from textual.binding import Binding
 from core.language import N_
 from core.stacks import stack_of
 from core.types import CheckpointModel
+from tui.choices import ORDERS
 from tui.scene import READ_PANES, heads_of, panes, translates
 
 if TYPE_CHECKING:
@@ -253,6 +254,7 @@ LEARNING = (
 GRID = (
     Hint("↑↓", N_("layer"), "down"),
     Hint("←→", N_("head"), "right"),
+    Hint("↑↓←→", N_("rank"), "l"),  # in place of the two before, where heads are sorted
     Hint("enter", N_("open"), "enter"),
     Hint("v", N_("statistic"), "v"),
     Hint("O", N_("order"), "O"),
@@ -351,6 +353,7 @@ def works(key: str, view: View, seen: bool, beside: str | None, switched: bool) 
         return view.request.learning is not None
     if view.pane == "grid" and key in ("v", "z", "enter"):
         return True
+    by_rank = view.pane == "grid" and view.order != ORDERS[0]
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
@@ -366,7 +369,10 @@ def works(key: str, view: View, seen: bool, beside: str | None, switched: bool) 
         "m": view.attention == "encoder",
         "x": view.attention != "decoder",
         "enter": not in_numbers or editable,
-        "right": heads_of(view) > 1 or in_matrix or view.pane in ("numbers", "learning"),
+        "down": not by_rank,
+        "right": not by_rank
+        and (heads_of(view) > 1 or in_matrix or view.pane in ("numbers", "learning")),
+        "l": by_rank,
         "full_stop": heads_of(view) > 1,
         "right_square_bracket": stack_of(model, view.attention).layers > 1,
         "v": editable if in_numbers else bool({"vectors", "numbers"} & {beside, view.pane}),

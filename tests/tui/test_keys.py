@@ -276,7 +276,14 @@ BARS = {
     "weights": ((), "weights", BROWSING, BROWSING_LAST, set(IDLE)),
     "vectors": ((), "vectors", BROWSING, BROWSING_LAST, set(IDLE)),
     "matrix": ((), "matrix", MATRIX, BROWSING_LAST, {*IDLE, "pool"}),
-    "grid": ((), "grid", GRID, BROWSING_LAST, {*IDLE, "grid"}),
+    "grid": ((), "grid", GRID, BROWSING_LAST, {*IDLE, "grid", "rank"}),
+    "sorted grid": (
+        ("O",),
+        "grid",
+        GRID,
+        BROWSING_LAST,
+        {*IDLE, "grid", "layer", "head"},
+    ),
     "derivation": ((), "derivation", DERIVATION, BROWSING_LAST, set(IDLE)),
     "numbers": (
         (),
@@ -326,6 +333,20 @@ def test_every_hint_of_the_panes_is_a_key_of_the_table():
     in_grid = {name for key in GRID_KEYS for name in key.keys.split(",")}
     assert {hint[2] for hint in GRID} <= known | in_grid
     assert {hint[2] for pool in (*pools, COMPARE) for hint in pool} <= known
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 36)])
+async def test_in_a_sorted_grid_arrows_are_hinted_at_by_rank(size):
+    async with open_app(start(pane="grid"), size) as pilot:
+        assert screen_lines(pilot.app)[-1].startswith(" ↑↓ layer  ←→ head  enter open")
+        await press(pilot, "v", "O", "home")
+        assert screen_lines(pilot.app)[-1].startswith(" ↑↓←→ rank  enter open")
+        ranked = pilot.app.screen.query_one("#pane-grid")._places(explorer_of(pilot.app).scene)
+        await click_on(pilot, "↑↓←→ rank", "KeyBar")
+        assert (view_of(pilot).layer, view_of(pilot).head) == ranked[1]
+        await press(pilot, "2")
+        assert " ←→ head" in screen_lines(pilot.app)[-1]
+        assert "rank" not in screen_lines(pilot.app)[-1]
 
 
 async def test_a_click_on_a_hint_acts():
