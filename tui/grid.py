@@ -116,6 +116,14 @@ def shown_value(facts: HeadFacts, statistic: str) -> float | None:
     return facts.number if statistic == BADGE else facts.values[statistic]
 
 
+def is_nowhere(survey: Survey | None, layers: int, statistic: str) -> bool:
+    """Whether every head of so many layers is known, and a statistic is undefined in all."""
+    if survey is None or len(survey.facts) < layers:
+        return False
+    heads = (head for layer in survey.facts.values() for head in layer)
+    return all(shown_value(head, statistic) is None for head in heads)
+
+
 def moved(places: Sequence[Place], place: Place, by: int) -> Place:
     """The head so many places after another, or the last one before the end."""
     return places[max(0, min(places.index(place) + by, len(places) - 1))]

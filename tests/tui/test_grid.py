@@ -216,6 +216,15 @@ async def test_keys_of_the_grid():
 
 
 @pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("statistic", ["special", "self"])
+async def test_the_title_says_where_no_head_has_what_they_are_sorted_by(statistic, cell):
+    view = start(order="statistic", statistic=statistic, cell=cell)
+    async with open_app(view, (80, 24)) as pilot:
+        expected = "which no head has" if statistic == "special" else "the largest first"
+        assert says(pilot, f"by {statistic}, {expected}")
+
+
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 36)])
 async def test_the_statistic_chosen_stands_out_in_every_grid(size, order, cell):

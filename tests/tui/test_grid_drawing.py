@@ -11,7 +11,7 @@ from core.names import BADGES, STATISTICS
 from core.pooling import pooled
 from core.runner import run
 from core.types import ModelSpec, Request
-from tui.grid import SHORT, layout, moved, ordered
+from tui.grid import SHORT, is_nowhere, layout, moved, ordered
 from tui.survey import Survey
 from tui.terminal import plain
 from tui.theme import DARK, make_palette
@@ -204,8 +204,11 @@ def test_heads_by_a_statistic_and_by_badge():
         facts(None, None),
     ]
     # Layer 0 is not known yet.
+    assert not is_nowhere(survey, 2, "special")
     assert ordered(survey, shape, "first")[:2] == [(1, 1), (1, 0)]
     assert ordered(survey, shape, "badge")[:2] == [(1, 1), (1, 0)]
     survey.facts[0] = [facts("first", 0.8, first=0.8)] * 3
+    assert is_nowhere(survey, 2, "special")
+    assert not is_nowhere(survey, 2, "first")
     assert ordered(survey, shape, "first") == [(1, 1), (0, 0), (0, 1), (0, 2), (1, 0), (1, 2)]
     assert ordered(survey, shape, "badge") == [(1, 1), (0, 0), (0, 1), (0, 2), (1, 0), (1, 2)]

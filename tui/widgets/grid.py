@@ -20,7 +20,7 @@ from core.names import STATISTICS
 from core.pooling import Pooled
 from core.stacks import stack_of
 from tui.choices import CELLS, ORDERS
-from tui.grid import BADGE, SHORT, Layout, Place, layout, moved, ordered, shown_value
+from tui.grid import BADGE, SHORT, Layout, Place, is_nowhere, layout, moved, ordered, shown_value
 from tui.keys import GRID_BINDINGS
 from tui.labels import ELLIPSIS, MASKED, pad, short_weight, weight, wrap
 from tui.messages import Missing, Pressed
@@ -231,7 +231,10 @@ class GridPane(Pane):
         view = scene.view
         words = [_("layer ↓ head →")] if view.order == ORDERS[0] else []
         if view.order != ORDERS[0]:
-            words.append(_("by {statistic}, the largest first").format(statistic=_(view.statistic)))
+            said = _("by {statistic}, the largest first")
+            if is_nowhere(self.survey, self._shape(scene)[0], view.statistic):
+                said = _("by {statistic}, which no head has")
+            words.append(said.format(statistic=_(view.statistic)))
         elif view.cell == CELLS[0]:
             words.append(_(view.statistic))
         if view.cell != CELLS[0]:
