@@ -40,6 +40,24 @@ async def test_a_layer_is_shown_before_the_others_are_there(first_view, layers):
         assert whole.layers[0].resid_post is part.layers[0].resid_post
 
 
+async def test_the_grid_stays_while_layers_come(first_view, layers):
+    """Its cursor goes as far as there are layers."""
+    async with open_app(first_view, (80, 24)) as pilot:
+        await begin(pilot, layers, "t5 t17 t6")
+        await until(pilot, lambda: shown_text(pilot) == "t5 t17 t6")
+        await pilot.press("9")
+        await until(pilot, lambda: view_of(pilot).pane == "grid")
+        for key in ("down", "pagedown", "right"):
+            await pilot.press(key)
+        await until(pilot, lambda: view_of(pilot).head == 1)
+        assert explorer_of(pilot.app).scene is not None
+        assert view_of(pilot).layer == 0
+        layers.release()
+        await settle(pilot)
+        await press(pilot, "down", "down")
+        assert view_of(pilot).layer == 2
+
+
 async def test_a_layer_that_is_selected_meanwhile_is_shown_when_it_is_there(first_view, layers):
     async with open_app(first_view, (80, 24)) as pilot:
         await begin(pilot, layers, "t5 t17 t6")

@@ -164,6 +164,12 @@ def lines_for_statistics(entropy: float, precision: int, cells: int) -> int:
     return max(_DETAILS, len(statistic_lines(widest, precision, cells, _DETAILS)[0]))
 
 
+def _fields(scene: Scene, layer: int, head: int) -> dict[str, int]:
+    """A head as fields of the view; in the last layer that is there, where its own is to come."""
+    there = layer if scene.trace.whole else min(layer, len(scene.trace.layers) - 1)
+    return {"layer": there, "head": head}
+
+
 class GridPane(Pane):
     """All heads at a glance."""
 
@@ -402,14 +408,12 @@ class GridPane(Pane):
         places, columns = self._places(scene), self._layout(scene).columns
         here = (scene.view.layer, scene.view.head)
         if scene.view.order == ORDERS[0]:
-            return {"layer": here[0] + down, "head": here[1] + across}
-        layer, head = moved(places, here, down * columns + across)
-        return {"layer": layer, "head": head}
+            return _fields(scene, here[0] + down, here[1] + across)
+        return _fields(scene, *moved(places, here, down * columns + across))
 
     def end(self, scene: Scene, last: bool) -> dict[str, int]:
         """The first head of the grid, or the last."""
-        layer, head = self._places(scene)[-1 if last else 0]
-        return {"layer": layer, "head": head}
+        return _fields(scene, *self._places(scene)[-1 if last else 0])
 
     def page(self, scene: Scene, by: int) -> dict[str, int]:
         return self.neighbour(scene, by * self._layout(scene).high, 0)
@@ -423,8 +427,7 @@ class GridPane(Pane):
         at = (self.top + row) * shown.columns + self._left + column
         if at >= len(places):
             return {}
-        layer, head = places[at]
-        return {"layer": layer, "head": head}
+        return dict(_fields(scene, *places[at]))
 
     def on_click(self, event: events.Click) -> None:
         """Select a head; a click on the selected one opens it."""
