@@ -11,6 +11,7 @@ ELLIPSIS = "…"
 MASKED = "–"
 MASKED_CELL = "·"  # the same in a matrix
 DROPPED = "×"
+IN_PART = "/"  # a word with some of its tokens blocked or dropped
 ONLY_THIS, ONLY_OTHER = "-", "+"  # tokens of one of two texts, as in a list of changes
 # What stays together in a line: a word, a list of numbers, or one Chinese character, with the
 # marks around it.
@@ -124,6 +125,11 @@ def graphemes(text: str) -> list[tuple[int, int]]:
             spans.append((start, stop))
         flag_open = indicator and not flag_open
     return spans
+
+
+def run_of(word: range) -> str:
+    """Which tokens a word has: ``3``, ``3–5``."""
+    return f"{word.start}" if len(word) == 1 else f"{word.start}–{word[-1]}"
 
 
 def capitalized(words: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.hiding import shown_again
 from core.language import _, counted
 from core.names import DROPS
-from core.reading import Reading, columns
-from tui.scene import READ_PANES
+from core.reading import Reading, columns, words_of
 
 if TYPE_CHECKING:
     from core.types import Tokens
@@ -66,17 +66,15 @@ def changed(scene: Scene, change: str) -> Reading | None:
         return with_words(reading)
     if change == "drop":
         return next_drop(reading, keys)
-    return toggled(reading, keys, _selected(scene)) if change == "key" else next_cap(reading)
+    if change == "cap":
+        return next_cap(reading)
+    listed = scene.view.pane == "tokens" and not scene.crosses  # where the cursor is the query
+    return toggled(reading, keys, scene.selected("query" if listed else "key"))
 
 
-def _selected(scene: Scene) -> range:
-    """The tokens of the selected key; in the list of tokens, of the one under its cursor."""
-    name = "query" if scene.view.pane == "tokens" and not scene.crosses else "key"
-    words = scene.query_words if name == "query" else scene.key_words
-    token = int(getattr(scene.view, name))
-    if words is None or scene.view.pane not in READ_PANES:
-        return range(token, token + 1)
-    return words[scene.query if name == "query" else scene.key]
+def word_at(tokens: Tokens, place: int) -> range:
+    """The tokens of the word that one of them is in, as if none of them were masked."""
+    return next(word for word in words_of(shown_again(tokens)) if place in word)
 
 
 def reading_in_words(reading: Reading, own: bool = True) -> list[str]:

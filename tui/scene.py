@@ -254,6 +254,14 @@ class Scene:
     def key_words(self) -> Words | None:
         return None if self.read is None else self.read.key_words
 
+    def selected(self, name: str) -> range:
+        """The tokens of the query or of the key: of a word all, in the panes that read words."""
+        words = self.query_words if name == "query" else self.key_words
+        token = int(getattr(self.view, name))
+        if words is None or self.view.pane not in READ_PANES:
+            return range(token, token + 1)
+        return words[_place(words, token)]
+
     def query_at(self, row: int) -> int:
         """The token of a row: of a word its first."""
         return row if self.query_words is None else self.query_words[row].start

@@ -189,6 +189,59 @@ async def test_the_column_of_a_word_is_dropped_whole(view):
         assert view_of(pilot).reading == Reading(True)
 
 
+async def test_a_word_is_blocked_whole(view):
+    async with open_app(view) as pilot:
+
+        def blocked():
+            return view_of(pilot).request.switches.mask.blocked
+
+        await press(pilot, "W", "x")
+        assert blocked() == {2, 3}
+        assert (pattern_of(pilot)[:, :, 2:4] == 0).all()
+        assert says(pilot, "blocked as a key")
+        await press(pilot, "down")
+        assert find(pilot, "× 2", "#pane-tokens")
+        await press(pilot, "up", "x")
+        assert blocked() == frozenset()
+        await press(pilot, "x", "u")
+        assert blocked() == frozenset()
+
+
+async def test_of_a_word_blocked_in_part_the_rest_is_blocked_too(view):
+    async with open_app(view) as pilot:
+        await press(pilot, "x", "W")
+        assert view_of(pilot).request.switches.mask.blocked == {2}
+        assert says(pilot, "1 of 2 tokens blocked")
+        await press(pilot, "down")
+        assert find(pilot, "/ 2", "#pane-tokens")
+        await press(pilot, "up", "x")
+        assert view_of(pilot).request.switches.mask.blocked == {2, 3}
+
+
+@pytest.mark.parametrize(("cap", "said"), [(0.0, "dropped"), (0.2, "capped")])
+async def test_a_word_says_how_many_of_its_tokens_are_cut(view, cap, said):
+    from dataclasses import replace
+
+    reading = Reading(True, keys=frozenset({3}), cap=cap)
+    async with open_app(replace(view, reading=reading)) as pilot:
+        assert says(pilot, f"1 of 2 tokens {said}")
+        await press(pilot, "down")
+        assert find(pilot, "  2" if cap else "/ 2", "#pane-tokens")
+
+
+async def test_where_tokens_are_worked_out_one_is_blocked(view):
+    async with open_app(view) as pilot:
+        await press(pilot, "W", "5", "x")
+        assert view_of(pilot).request.switches.mask.blocked == {2}
+
+
+async def test_a_word_of_the_source_is_blocked_whole_in_cross_attention(tokenizer):
+    request = Request(TEXT, tokenizer, target="milking a")
+    async with open_app(View(request, attention="cross", query=0, key=3)) as pilot:
+        await press(pilot, "W", "x")
+        assert view_of(pilot).request.switches.mask.blocked == {2, 3}
+
+
 async def test_vectors_of_a_word_are_averages(view):
     async with open_app(view) as pilot:
         await press(pilot, "W", "4")

@@ -10,7 +10,10 @@ import pytest
 
 from core import found_models
 from core.runner import run
-from tests.core.small_checkpoints import expected_of
+from core.trained import describe
+from core.types import Request
+from tests.core.small_checkpoints import copied, expected_of
+from tests.core.small_tokenizers import bert_tokenizer
 from tests.tui.helpers import (
     WORDS,
     explorer_of,
@@ -29,7 +32,7 @@ from tui.checking import check
 from tui.command import command_line
 from tui.model_option import named_model
 from tui.quick import is_quick
-from tui.scene import panes
+from tui.scene import View, panes
 from tui.serve.words import arguments
 
 PANES = ("tokens", "weights", "matrix", "vectors", "derivation", "grid", "predictions")
@@ -258,3 +261,48 @@ async def test_lesson_takes_the_place_of_the_model(view):
         await settle(pilot)
         assert not says(pilot, "bert-legacy")
         assert explorer_of(pilot.app).scene.trace.request.model == view_of(pilot).request.model
+
+
+@pytest.fixture
+def pieces(tmp_path):
+    """A view on a model that hides tokens, at the first piece of a word of two."""
+    folder = copied("bert-legacy", tmp_path)
+    made = bert_tokenizer(("mil", "##king"))
+    made.add_special_tokens(["[MASK]"])
+    made.add_tokens([f"t{i}" for i in range(23)])
+    made.save(str(folder / "tokenizer.json"))
+    request = Request("hello milking a", model=describe(str(folder)))
+    return View(request, query=2)  # [CLS] hello mil ##king a [SEP]
+
+
+def masked(pilot):
+    return view_of(pilot).request.switches.masked
+
+
+@pytest.mark.parametrize("pane", ["weights", "tokens", "predictions"])
+async def test_a_word_is_masked_whole_and_shown_whole(pieces, pane):
+    async with open_app(replace(pieces, pane=pane)) as pilot:
+        await press(pilot, "W", "M")
+        assert masked(pilot) == {2, 3}
+        assert view_of(pilot).query == 2
+        await press(pilot, "0")
+        assert says(pilot, "in “hello [MASK][MASK] a”")
+        assert says(pilot, "“mil” is hidden")
+        await press(pilot, "u")
+        assert not masked(pilot)
+        await press(pilot, "M", "1", "down", "M")  # also from its other piece
+        assert not masked(pilot)
+
+
+async def test_of_a_word_masked_in_part_the_rest_is_masked_too(pieces):
+    async with open_app(pieces) as pilot:
+        await press(pilot, "M", "W", "M")
+        assert masked(pilot) == {2, 3}
+
+
+async def test_a_token_is_masked_alone(pieces):
+    async with open_app(pieces) as pilot:
+        await press(pilot, "M")
+        assert masked(pilot) == {2}
+        await press(pilot, "down", "M", "M")
+        assert masked(pilot) == {2}

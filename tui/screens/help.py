@@ -68,10 +68,10 @@ READING = (
     (
         N_("Signs"),
         N_(
-            "× a blocked token, or a dropped column · – or · a masked cell, exactly 0 · * a number"
-            " typed over · <0.001 a weight that is not 0 but rounds to it · full bar: the weight"
-            " that a whole bar stands for · bits: entropy of the row, from 0 (one key) to log2 of"
-            " the number of keys (all alike)."
+            "× a blocked token, or a dropped column · / a word with some of its tokens blocked or"
+            " dropped · – or · a masked cell, exactly 0 · * a number typed over · <0.001 a weight"
+            " that is not 0 but rounds to it · full bar: the weight that a whole bar stands for ·"
+            " bits: entropy of the row, from 0 (one key) to log2 of the number of keys (all alike)."
         ),
     ),
     (

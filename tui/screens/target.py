@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,12 @@ from tui.choices import EXAMPLE_TARGET
 from tui.labels import capitalized
 from tui.screens.tracing import Part
 from tui.widgets.sentence import CaptionedLine, Sentence
+
+
+def toggled_together(now: frozenset[int], chosen: Iterable[int]) -> frozenset[int]:
+    """With all of the chosen places; without them where all are there."""
+    those = frozenset(chosen)
+    return now - those if those <= now else now | those
 
 
 class TargetScreen(Part):
@@ -120,8 +127,12 @@ class TargetScreen(Part):
         if view.attention == "decoder":
             self.warn(_("words of the source can be blocked, in the encoder and in cross"))
             return
-        place = view.key if view.attention == "cross" else view.query
-        self.submit(self.state.toggle_blocked(place))
+        chosen = self.state.as_read(self.state.scene).selected(
+            "key" if view.attention == "cross" else "query"
+        )
+        mask = self.state.asked.switches.mask
+        blocked = toggled_together(mask.blocked, chosen)
+        self.submit(self.state.with_switch(mask=replace(mask, blocked=blocked)))
 
     def warn(self, sentence: str) -> None:
         """Say why nothing was done, or not all of it."""

@@ -15,7 +15,7 @@ from core.hiding import not_maskable
 from core.language import _
 from core.types import CheckpointModel, Request, Trace
 from tui.keys import GRID_KEYS, GROUPS, goes_with, parsed
-from tui.screens.target import TargetScreen
+from tui.screens.target import TargetScreen, toggled_together
 from tui.state import attempt
 from tui.widgets.sentence import Sentence
 
@@ -67,12 +67,23 @@ class TrainedScreen(TargetScreen):
             self.warn(str(refused))
 
     def action_mask_token(self) -> None:
-        """Hide the query's token behind the mask token, or show it again."""
+        """Hide the query behind the mask token, or show it again."""
         refused = not_maskable(self.state.asked.model)
         if refused is not None:
             self.warn(str(refused))
         elif self.state.scene is not None:
-            self.submit(self.state.toggle_masked(self.state.view.query))
+            masked = toggled_together(self.state.asked.switches.masked, self._to_mask())
+            self.submit(self.state.with_switch(masked=masked))
+
+    def _to_mask(self) -> range:
+        """The query's token, and where words are read its whole word: a piece tells the rest."""
+        view, trace = self.state.view, self.state.trace
+        words = view.reading is not None and view.reading.words and view.attention == "encoder"
+        if trace is None or not words:
+            return range(view.query, view.query + 1)
+        from tui.reading import word_at  # most sessions read tokens
+
+        return word_at(trace.tokens, view.query)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key does anything; one that does not goes on to `on_key`."""

@@ -11,7 +11,7 @@ from core import counts
 from core.language import _
 from core.text import describe, full_label
 from core.types import Token, Tokens
-from tui.labels import pad
+from tui.labels import DROPPED, IN_PART, pad, run_of
 from tui.scene import Scene, starts
 from tui.theme import Palette
 from tui.widgets.lines import Line
@@ -73,17 +73,18 @@ def _facts(
         name, made = _("id"), [str(tokens[i].id) for i in rows]
         cells = len(str(max(token.id for token in (*tokens, *beside))))
     else:
-        name, made = _("tokens"), [_run(words[i]) for i in rows]
-        cells = max(len(_run(word)) for word in words)
+        name, made = _("tokens"), [run_of(words[i]) for i in rows]
+        cells = max(len(run_of(word)) for word in words)
     return [(name, made, cells), (_("characters"), spans, span_cells)]
 
 
 class Cursor(NamedTuple):
-    """The selected token of a list and its sign, and the blocked ones."""
+    """The selected token of a list and its sign, the blocked ones, and words blocked in part."""
 
     at: int
     sign: str
-    blocked: frozenset[int]
+    blocked: frozenset[int] = frozenset()
+    partly: frozenset[int] = frozenset()
 
 
 def token_lines(tokens: Tokens, cursor: Cursor, palette: Palette, shown: Table) -> list[Line]:
@@ -93,7 +94,8 @@ def token_lines(tokens: Tokens, cursor: Cursor, palette: Palette, shown: Table) 
         quiet = tokens[i].special or tokens[i].unknown or i in cursor.blocked
         chosen = i == cursor.at
         style = palette.selected if chosen else palette.dim if quiet else palette.base
-        mark = cursor.sign if chosen else "×" if i in cursor.blocked else " "
+        cut = DROPPED if i in cursor.blocked else IN_PART if i in cursor.partly else " "
+        mark = cursor.sign if chosen else cut
         lines.append(
             [
                 (f"{mark} {i:>{shown.index_cells}}  ", palette.selected if chosen else palette.dim),
@@ -104,33 +106,37 @@ def token_lines(tokens: Tokens, cursor: Cursor, palette: Palette, shown: Table) 
     return lines
 
 
-def _run(word: range) -> str:
-    """Which tokens a word has: ``3``, ``3–5``."""
-    return f"{word.start}" if len(word) == 1 else f"{word.start}–{word[-1]}"
+def _keys_of(scene: Scene, cursor: Cursor) -> Cursor:
+    """A cursor with the keys that are blocked or dropped, whole or in part."""
+    cut = scene.attention.rule.blocked
+    if scene.read is not None and not scene.read.reading.cap:
+        cut = cut.union(scene.read.columns)
+    if scene.key_words is None or not cut:
+        return cursor._replace(blocked=cut)
+    touched = [i for i, word in enumerate(scene.key_words) if not cut.isdisjoint(word)]
+    whole = frozenset(i for i in touched if cut.issuperset(scene.key_words[i]))
+    return cursor._replace(blocked=whole, partly=frozenset(touched) - whole)
 
 
-def _blocked(scene: Scene) -> frozenset[int]:
-    """Keys that no query may attend to: words if all their tokens are blocked."""
-    blocked, words = scene.attention.rule.blocked, scene.key_words
-    if words is None or not blocked:
-        return blocked
-    return frozenset(i for i, word in enumerate(words) if blocked.issuperset(word))
+def _done_to(scene: Scene, place: int) -> list[str]:
+    """That a key is blocked, and what was done to its column."""
+    word = range(place, place + 1) if scene.key_words is None else scene.key_words[place]
+    blocked = scene.attention.rule.blocked - scene.plain.keys.padding
+    facts = [_share(blocked, word, _("blocked as a key"), _("{n} of {count} tokens blocked"))]
+    if scene.read is not None:
+        said = _("dropped as a key"), _("{n} of {count} tokens dropped")
+        if scene.read.reading.cap:
+            said = _("capped as a key"), _("{n} of {count} tokens capped")
+        facts.append(_share(frozenset(scene.read.columns), word, *said))
+    return facts
 
 
-def _gone(scene: Scene) -> frozenset[int]:
-    """Keys that are dropped."""
-    return frozenset(scene.read.dropped.nonzero()[0].tolist()) if scene.read else frozenset()
-
-
-def _dropped(scene: Scene, place: int) -> str:
-    """What was done to the column of a key."""
-    if scene.read is None or not scene.cuts:
-        return ""
-    if scene.read.dropped[place]:
-        return _("dropped as a key")
-    tokens = range(place, place + 1) if scene.key_words is None else scene.key_words[place]
-    capped = not set(scene.read.columns).isdisjoint(tokens)
-    return _("capped as a key") if capped else ""
+def _share(those: frozenset[int], word: range, whole: str, part: str) -> str:
+    """What is said of a word with all or with some of its tokens among those."""
+    n = len(those.intersection(word))
+    if n == len(word):
+        return whole
+    return part.format(n=n, count=len(word)) if n else ""
 
 
 def _pieces(scene: Scene) -> str:
@@ -175,12 +181,12 @@ class TokensPane(Pane):
 
     def foot(self, scene: Scene) -> list[str]:
         place = scene.key if scene.crosses else scene.query
-        blocked = place in _blocked(scene) - scene.keys.padding
+        pieces = _pieces(scene)
         facts = [
             _("starts every target") if starts(scene) else "",
-            _pieces(scene) or describe(scene.query_token),
-            _("blocked as a key") if blocked else "",
-            _dropped(scene, place),
+            "" if pieces else describe(scene.query_token),
+            *_done_to(scene, place),
+            pieces,
         ]
         number = counts.tokens(len(scene.keys)) if scene.key_words is None else _words(scene)
         if scene.crosses:
@@ -194,7 +200,7 @@ class TokensPane(Pane):
         top = self.follow_cursor(len(scene.queries), height, scene.query)
         shown = table(scene.queries, width, height, top, words=scene.query_words)
         self._columns = shown.columns
-        cursor = Cursor(scene.query, "▶", _blocked(scene) | _gone(scene))
+        cursor = _keys_of(scene, Cursor(scene.query, "▶"))
         return token_lines(scene.queries, cursor, palette, shown)
 
     def _both(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
@@ -207,8 +213,8 @@ class TokensPane(Pane):
         upper = table(queries, width, first, top, keys.items, scene.query_words)
         lower = table(keys, width, second, self._keys_top, queries.items, scene.key_words)
         self._columns = upper.columns
-        asks = Cursor(scene.query, "▶", frozenset())
-        answers = Cursor(scene.key, "›", _blocked(scene) | _gone(scene))
+        asks = Cursor(scene.query, "▶")
+        answers = _keys_of(scene, Cursor(scene.key, "›"))
         return [
             [(_(" target: queries"), palette.dim)],
             *token_lines(queries, asks, palette, upper),
