@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,10 +77,13 @@ def word_at(tokens: Tokens, place: int) -> range:
     return next(word for word in words_of(shown_again(tokens)) if place in word)
 
 
-def reading_in_words(reading: Reading, own: bool = True) -> list[str]:
+def reading_in_words(
+    reading: Reading, own: bool = True, names: Sequence[str] | None = None
+) -> list[str]:
     """What is merged and dropped, as the status line and the table name it.
 
-    `own` says whether the keys are the tokens that `Reading.keys` counts.
+    `own` says whether the keys are the tokens that `Reading.keys` counts; without their `names`
+    they are counted.
     """
     words = [_("words")] if reading.words else []
     count = len(reading.keys) if own else 0
@@ -88,7 +91,9 @@ def reading_in_words(reading: Reading, own: bool = True) -> list[str]:
         return words
     chosen = {"specials": _("specials"), "first": _("first key")}
     which = [chosen[reading.drop]] if reading.drop is not None else []
-    if count:
+    if count and names is not None:
+        which += names
+    elif count:
         which.append(counted("{n} key", "{n} keys", count).format(n=count))
     said = _("{columns} capped at {cap:g}") if reading.cap else _("{columns} dropped")
     return [*words, said.format(columns=" + ".join(which), cap=reading.cap)]

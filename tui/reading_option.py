@@ -16,7 +16,10 @@ READING = (
         "--words",
         "merge",  # the text itself is "words"
         is_flag=True,
-        help=N_("Merge the tokens of each word: keys summed, queries averaged."),
+        help=N_(
+            "Merge the tokens of each word: keys summed, queries averaged. --query, --key and"
+            " --drop count tokens all the same."
+        ),
     ),
     option(
         "--drop",

@@ -93,7 +93,9 @@ def test_a_table_says_first_what_was_read(traced):
     assert first.split()[2:] == ["×", *"–––––", "1.000"]  # all dropped
     cells = [f"{rows.weights[1, 1]:.3f}", *"––––", f"{rows.removed[1]:.3f}"]
     assert second.split()[2:] == ["×", *cells]
-    assert third.split()[3] == f"{rows.weights[2, 1]:.3f}"
+    assert third.split()[:3] == ["2", "milking", "2–3"]  # its tokens, which --query counts
+    assert header.split()[4:9] == ["2", "milking", "2–3", "3", "a"]
+    assert third.split()[4] == f"{rows.weights[2, 1]:.3f}"
     assert third.split()[-1] == f"{rows.removed[2]:.3f}"
 
 
@@ -101,6 +103,8 @@ def test_a_table_of_one_query_says_what_each_head_lost(traced):
     part = Part(query=3, reading=Reading(True, "first"))
     lines = list(table_lines(traced, part, 3, None))
     removed = [by_hand(traced, [0], 0.0, head, True).removed[2] for head in range(4)]
+    assert "layer 0 · query 2 milking 2–3 · pattern (key ↓, head →)" in lines
+    assert any(line.startswith("2 milking 2–3  ") for line in lines)
     said = next(line for line in lines if line.startswith("removed"))
     assert said.split()[1:] == [f"{each:.3f}" for each in removed]
     out = traced.layers[0].attn_out[2:4].mean(axis=0)
@@ -114,9 +118,28 @@ def test_a_table_of_words_alone_removes_nothing(traced):
     assert "removed" not in text
 
 
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading(True, keys=frozenset({3})), "words · key 3 king dropped"),
+        (Reading(keys=frozenset({3, 1})), "key 1 hello + key 3 king dropped"),
+        (Reading(True, "first", frozenset({4}), 0.1), "words · first key + key 4 a capped at 0.1"),
+        (Reading(keys=frozenset({1, 2, 3, 4})), "4 keys dropped"),
+    ],
+)
+def test_keys_that_are_cut_are_named_unless_they_are_many(traced, reading, said):
+    lines = list(table_lines(traced, Part(reading=reading), 3, None))
+    assert lines[3] == f"read: {said} · the rest of each row made 1 again"
+
+
+def test_tokens_are_named_without_their_numbers_again(traced):
+    lines = list(table_lines(traced, Part(query=2, reading=Reading(drop="first")), 3, None))
+    assert "layer 0 · query 2 mil · pattern (key ↓, head →)" in lines
+
+
 def test_the_command_reads_too():
     result = attn_tui(
         "show", "--words", "--drop", "first,2", "--cap", "0.1", "--head", "0", "a b c"
     )
     assert result.returncode == 0
-    assert b"read: words \xc2\xb7 first key + 1 key capped at 0.1" in result.stdout
+    assert b"read: words \xc2\xb7 first key + key 2 c capped at 0.1" in result.stdout

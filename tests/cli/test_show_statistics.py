@@ -70,7 +70,7 @@ def test_what_is_read_is_measured_and_said(target):
     ]
     assert found["heads"][0]["first"] is None
     lines = printed(*words).splitlines()
-    said = "read: words · first key + 1 key dropped · the rest of each row made 1 again"
+    said = "read: words · first key + key 3 saw dropped · the rest of each row made 1 again"
     assert said in lines[: lines.index("")]
 
 

@@ -18,6 +18,7 @@ from tui.printing.table import (
     PatternRows,
     TextRows,
     folded,
+    token_name,
     token_names,
     vector_lines,
 )
@@ -26,12 +27,18 @@ from tui.reading import reading_in_words
 # In place of the columns of cells, where words are read.
 WORD_COLUMNS = "layer,head,query,query_word,key,key_word,read,removed"
 MORE_COLUMNS = "read,removed"
+_NAMED = 3  # so many single keys are named, more are counted
 _AT_ONCE = 256  # rows that are made at a time
 
 
-def fact(reading: Reading) -> str:
-    """A line on how patterns are read, before all numbers."""
-    said = " · ".join(reading_in_words(reading))
+def fact(reading: Reading, tokens: Tokens) -> str:
+    """A line on how patterns are read, before all numbers; `tokens` are those of the text."""
+    names = None
+    if len(reading.keys) <= _NAMED:
+        names = [
+            _("key {name}").format(name=token_name(tokens, key)) for key in sorted(reading.keys)
+        ]
+    said = " · ".join(reading_in_words(reading, names=names))
     if reading.cuts:
         said += " · " + _("the rest of each row made 1 again")
     return _("read: {reading}").format(reading=said)
@@ -45,17 +52,17 @@ def row_of(read: Read, query: int) -> int:
 
 def query_name(read: Read, query: int) -> str:
     """Number and label of the token of a query, or of its word."""
-    return token_names(read.queries).columns[row_of(read, query)]
+    return token_names(read.queries, read.query_words).columns[row_of(read, query)]
 
 
 def matrix_lines(read: Read, head: int, precision: int, width: int | None) -> Iterator[str]:
     """Queries down, keys across, and at the end of each row what was removed of it."""
-    names, mask = token_names(read.keys).columns, read.mask
+    names, mask = token_names(read.keys, read.key_words).columns, read.mask
     if read.reading.cuts:
         names = [*names, _("removed")]
         mask = np.column_stack([mask, np.ones(len(mask), dtype=bool)])
     rows = ReadRows(read, head, mask, names, precision)
-    yield from folded(Names(names, token_names(read.queries).rows), rows, width)
+    yield from folded(Names(names, token_names(read.queries, read.query_words).rows), rows, width)
 
 
 class ReadRows(PatternRows):
@@ -101,7 +108,7 @@ def query_lines(
         return DROPPED if gone is not None and gone[key] else weight(float(row[key]), precision)
 
     columns = [_("head {n}").format(n=head) for head in heads]
-    names = token_names(read.keys).rows
+    names = token_names(read.keys, read.key_words).rows
     cells = [[cell(head, key) for head in heads] for key in range(len(names))]
     if read.reading.cuts:
         names = [*names, _("removed")]

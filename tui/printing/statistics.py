@@ -54,7 +54,7 @@ def _rows(trace: Trace, part: Part) -> Iterator[Row]:
 def _table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> Iterator[str]:
     yield from facts(trace)
     if part.reading is not None:
-        yield fact(part.reading)
+        yield fact(part.reading, trace.tokens)
     yield ""
     yield _("means over the rows whose weight could have gone elsewhere; entropy in bits")
     several, names, cells = trace.decoder is not None, [], []

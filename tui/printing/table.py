@@ -16,7 +16,7 @@ from core.names import ATTENTIONS
 from core.stacks import stack_of
 from core.text import label, visible
 from core.types import Array, Attention, BoolArray, CheckpointModel, LayerTrace, Tokens, Trace
-from tui.labels import DROPPED, MASKED, clip, pad, signed, weight, weight_cells
+from tui.labels import DROPPED, MASKED, clip, pad, run_of, signed, weight, weight_cells
 from tui.wording import (
     caveat,
     honest,
@@ -28,7 +28,7 @@ from tui.wording import (
 )
 
 if TYPE_CHECKING:
-    from core.reading import Reading
+    from core.reading import Reading, Words
 
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
@@ -98,7 +98,7 @@ def table_lines(trace: Trace, part: Part, precision: int, width: int | None) -> 
     if part.reading is not None:
         from tui.printing.reading import fact
 
-        yield fact(part.reading)
+        yield fact(part.reading, trace.tokens)
     tables = _head_tables if part.query is None else _query_table
     for attention, layer in part.layers(trace):
         yield from tables(trace, attention, layer, part, precision, width)
@@ -276,9 +276,16 @@ class Names:
     rows: list[str]
 
 
-def token_names(tokens: Tokens) -> Names:
-    """The names of tokens over columns and beside rows."""
+def token_name(tokens: Tokens, index: int) -> str:
+    """Number and label of a token."""
+    return f"{index} {clip(label(tokens[index]), HEADER_CELLS)}"
+
+
+def token_names(tokens: Tokens, words: Words | None = None) -> Names:
+    """The names of tokens over columns and beside rows; of words with their tokens, if several."""
     labels = [clip(label(token), HEADER_CELLS) for token in tokens]
+    for index, word in enumerate(words or ()):
+        labels[index] += f" {run_of(word)}" if len(word) > 1 else ""
     digits = len(str(len(tokens) - 1))
     return Names(
         [f"{index} {text}" for index, text in enumerate(labels)],
