@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +37,12 @@ class Answer:
 
     trace: Trace
     compared: Comparison | AttnError | None = None
+
+
+def _toggled(now: frozenset[int], chosen: Iterable[int]) -> frozenset[int]:
+    """With all of the chosen places; without them where all are there."""
+    those = frozenset(chosen)
+    return now - those if those <= now else now | those
 
 
 class Explorer:
@@ -312,12 +318,14 @@ class Explorer:
         following = rounds.get(mask.name, Mask())
         return self.with_switch(mask=replace(following, blocked=mask.blocked))
 
-    def toggle_blocked(self, index: int) -> Request:
+    def toggle_blocked(self, chosen: Iterable[int]) -> Request:
+        """Block all of the chosen tokens as keys, or free them where all are."""
         mask = self.asked.switches.mask
-        return self.with_switch(mask=replace(mask, blocked=mask.blocked ^ {index}))
+        return self.with_switch(mask=replace(mask, blocked=_toggled(mask.blocked, chosen)))
 
-    def toggle_masked(self, index: int) -> Request:
-        return self.with_switch(masked=self.asked.switches.masked ^ {index})
+    def toggle_masked(self, chosen: Iterable[int]) -> Request:
+        """Mask all of the chosen tokens, or show them where all are."""
+        return self.with_switch(masked=_toggled(self.asked.switches.masked, chosen))
 
     def toggled(self, name: str) -> Request:
         """The other value of a switch that is on or off."""

@@ -80,7 +80,7 @@ def test_the_selection_and_the_blocked_keys_are_always_in_the_text(texts, data):
     for text in texts[1:]:
         count = len(made.trace.tokens)
         made.select(query=data.draw(st.integers(0, count - 1)))
-        made.run(made.toggle_blocked(data.draw(st.integers(0, count - 1))))
+        made.run(made.toggle_blocked([data.draw(st.integers(0, count - 1))]))
         blocked = made.view.request.switches.mask.blocked
         before = made.trace.tokens
         made.run(made.with_text(" ".join(text)))
@@ -113,7 +113,7 @@ def test_the_selection_survives_a_refused_text():
 
 def test_blocked_keys_survive_a_text_that_was_refused_after_it_was_cut():
     made = explorer("a b c d", model={"heads": 16})
-    made.run(made.toggle_blocked(3))
+    made.run(made.toggle_blocked([3]))
     request = made.with_text("e " * 2040 + "a b c d")
     made.run(request)
     assert isinstance(made.error, BudgetError)
@@ -313,7 +313,7 @@ def test_an_edit_of_the_target_forgets_the_switches_before_it():
 
 def test_blocked_words_of_the_source_stay_through_an_edit_of_the_target():
     made = translating(attention="cross")
-    made.run(made.toggle_blocked(3))
+    made.run(made.toggle_blocked([3]))
     made.run(made.with_target("new words here"))
     assert made.view.request.switches.mask.blocked == {3}
 
@@ -330,9 +330,9 @@ def test_a_view_of_a_target_that_is_not_there_is_refused():
 
 def test_a_key_is_blocked_and_freed():
     made = explorer()
-    made.run(made.toggle_blocked(2))
+    made.run(made.toggle_blocked([2]))
     assert not made.trace.layers[0].pattern[:, :, 2].any()
-    made.run(made.toggle_blocked(2))
+    made.run(made.toggle_blocked([2]))
     assert made.view.request.switches.mask == Mask()
 
 

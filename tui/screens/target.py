@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,6 @@ from tui.choices import EXAMPLE_TARGET
 from tui.labels import capitalized
 from tui.screens.tracing import Part
 from tui.widgets.sentence import CaptionedLine, Sentence
-
-
-def toggled_together(now: frozenset[int], chosen: Iterable[int]) -> frozenset[int]:
-    """With all of the chosen places; without them where all are there."""
-    those = frozenset(chosen)
-    return now - those if those <= now else now | those
 
 
 class TargetScreen(Part):
@@ -130,9 +123,7 @@ class TargetScreen(Part):
         chosen = self.state.as_read(self.state.scene).selected(
             "key" if view.attention == "cross" else "query"
         )
-        mask = self.state.asked.switches.mask
-        blocked = toggled_together(mask.blocked, chosen)
-        self.submit(self.state.with_switch(mask=replace(mask, blocked=blocked)))
+        self.submit(self.state.toggle_blocked(chosen))
 
     def warn(self, sentence: str) -> None:
         """Say why nothing was done, or not all of it."""

@@ -15,7 +15,7 @@ from core.hiding import not_maskable
 from core.language import _
 from core.types import CheckpointModel, Request, Trace
 from tui.keys import GRID_KEYS, GROUPS, goes_with, parsed
-from tui.screens.target import TargetScreen, toggled_together
+from tui.screens.target import TargetScreen
 from tui.state import attempt
 from tui.widgets.sentence import Sentence
 
@@ -72,8 +72,7 @@ class TrainedScreen(TargetScreen):
         if refused is not None:
             self.warn(str(refused))
         elif self.state.scene is not None:
-            masked = toggled_together(self.state.asked.switches.masked, self._to_mask())
-            self.submit(self.state.with_switch(masked=masked))
+            self.submit(self.state.toggle_masked(self._to_mask()))
 
     def _to_mask(self) -> range:
         """The query's token, and where words are read its whole word: a piece tells the rest."""
