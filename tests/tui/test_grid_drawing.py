@@ -18,12 +18,11 @@ from tui.theme import DARK, make_palette
 from tui.widgets.grid import (
     filled,
     lines_for_statistics,
-    matrix_lines,
     number,
-    pixel_rows,
     statistic_lines,
     value_texts,
 )
+from tui.widgets.small_matrix import matrix_lines, pixel_rows
 
 COLOURS, FEW = (make_palette(DARK, system) for system in ("truecolor", None))
 
