@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
+from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
 from core.errors import SettingError
 from core.language import _
+from tui.notices import Notice
 from tui.scene import View
 from tui.screens.explorer import ExplorerScreen
 from tui.theme import DARK, LIGHT, Palette, make_palette
@@ -99,6 +101,18 @@ class AttnApp(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether an action can be taken; none can while the app ends."""
         return self.return_code is None and super().check_action(action, parameters)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.post_message(Notify(Notice(message, title, severity, seconds, markup)))
 
     def action_help_quit(self) -> None:
         """Say which key quits here, for who pressed ctrl+c; Textual says it in English."""

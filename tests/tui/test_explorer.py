@@ -1,11 +1,13 @@
 """The whole screen: sizes, themes, help, copying, and refusals that end nothing."""
 
 from threading import Event
+from time import time
 
 import pytest
 from rich.color import Color
 from textual.events import Resize
 from textual.geometry import Size
+from textual.widgets._toast import Toast
 
 import tui.state as module
 from core.types import Mask
@@ -377,3 +379,18 @@ async def test_no_vector_is_offered_where_none_is_seen():
         assert not says(pilot, "v vector")
         await press(pilot, "4", "2")
         assert says(pilot, "v vector")
+
+
+async def test_a_notice_that_is_over_as_it_is_drawn_holds_nothing_up(monkeypatch):
+    """A timer of Textual with less than no time left loops for ever, and the whole app with it."""
+    async with open_app() as pilot:
+        pilot.app.notify("late", timeout=60, markup=False)
+        await settle(pilot)
+        notice = next(iter(pilot.app._notifications))
+        now = time()
+        monkeypatch.setattr("textual.notifications.time", lambda: now + 61)
+        assert notice.has_expired
+        assert Toast(notice)._timeout > 0
+        monkeypatch.setattr("textual.notifications.time", lambda: now)
+        assert not notice.has_expired
+        assert notice.time_left == pytest.approx(60, abs=30)
