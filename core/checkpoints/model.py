@@ -17,7 +17,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers, open_joint
-from core.checkpoints.plain import json_object, shown
+from core.checkpoints.plain import json_object, pickled, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
 from core.checkpoints.target import decoder_tokens
 from core.checkpoints.vocabulary import find_mask, open_vocabulary
@@ -353,6 +353,9 @@ def _is_gguf(path: Path) -> bool:
 
 
 def _no_model(path: Path) -> ModelError:
+    refused = pickled(path.parent, [path.name]) if path.is_file() else None
+    if refused is not None:
+        return refused
     reason = (
         _("{path} is no model's folder and no .gguf file")
         if path.exists()

@@ -48,9 +48,10 @@ def test_folder_without_weights(bert):
 def test_pickle_is_refused_with_the_way_to_convert(bert, name):
     """A pickle runs code when it is read: it is never read."""
     (bert / "model.safetensors").rename(bert / name)
-    message = refused(bert)
-    assert name in message
-    assert "save_pretrained" in message
+    for named in (bert, bert / name):
+        message = refused(named)
+        assert f"has its weights as a pickle ({name})" in message
+        assert "save_pretrained" in message
 
 
 @pytest.mark.parametrize(
