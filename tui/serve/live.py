@@ -56,9 +56,11 @@ class Leader:
             words = arguments(view, guide=guide)
         except (AttnError, ValueError):
             return
+        if words == self._told:
+            return
+        self._told = words
         message = json.dumps(words).encode() + b"\n"
-        if words != self._told and len(message) <= MOST_BYTES:
-            self._told = words
+        if len(message) <= MOST_BYTES:
             with suppress(BrokenPipeError):
                 os.write(self._pipe, message)
 
