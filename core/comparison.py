@@ -12,8 +12,8 @@ from core.progress import COMPARING, step
 from core.types import Array, Tokens, Trace
 
 # A token of both texts is (i, j), one of the first text only (i, None), of the other (None, j).
-Pair: TypeAlias = tuple[int | None, int | None]
-Alignment: TypeAlias = tuple[Pair, ...]
+TokenPair: TypeAlias = tuple[int | None, int | None]
+Alignment: TypeAlias = tuple[TokenPair, ...]
 
 
 class HeadChange(NamedTuple):
@@ -91,7 +91,7 @@ def align(one: Tokens, other: Tokens) -> Alignment:
     """
     left = [token.piece for token in one]
     right = [token.piece for token in other]
-    pairs: list[Pair] = []
+    pairs: list[TokenPair] = []
     before = (0, 0)
     for i, j in (*_matches(left, right), (len(left), len(right))):
         pairs += ((k, None) for k in range(before[0], i))

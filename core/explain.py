@@ -10,6 +10,7 @@ from core.attention import divisor
 from core.types import Array, Trace
 from core.weights import own_weights
 
+BAND = 256  # rows of a pattern that are made or looked at together: all of a head may be too many
 DECADES = 3  # from full colour to none, on a logarithmic scale
 _STEPS = (1, 1.5, 2, 3, 5, 7, 10)
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from core.explain import entropy_bits
+from core.explain import BAND, entropy_bits
 from core.lazy import HeadArray
 from core.names import STATISTICS
-from core.pooling import BAND
 from core.types import Array, Attention, BoolArray, Tokens, Trace
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def _repeats(ids: Sequence[Hashable]) -> Pairs:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Rows:
+class CountedRows:
     """What a layer's mask leaves of what is meant.
 
     Attributes
@@ -159,7 +158,7 @@ class Rows:
     most: Array
 
 
-def counted_rows(about: Meant, mask: BoolArray) -> Rows:
+def counted_rows(about: Meant, mask: BoolArray) -> CountedRows:
     """The rows that count under a mask [query, key]."""
     choices = mask.sum(axis=1)
     pairs, counts = {}, {}
@@ -171,10 +170,10 @@ def counted_rows(about: Meant, mask: BoolArray) -> Rows:
         kept = rows[queries]
         pairs[name], counts[name] = (queries[kept], keys[kept]), int(rows.sum())
     spread = (choices > 1) & about.counted
-    return Rows(pairs, counts, spread, np.log2(np.where(spread, choices, 2)))
+    return CountedRows(pairs, counts, spread, np.log2(np.where(spread, choices, 2)))
 
 
-def head_facts(pattern: HeadArray | Read, layer: int, head: int, rows: Rows) -> HeadFacts:
+def head_facts(pattern: HeadArray | Read, layer: int, head: int, rows: CountedRows) -> HeadFacts:
     """The facts of a head, some rows at a time.
 
     Evenness is Pielou's (1966, "The measurement of diversity in different types of biological
@@ -184,7 +183,7 @@ def head_facts(pattern: HeadArray | Read, layer: int, head: int, rows: Rows) -> 
     ----------
     pattern : ndarray [head, query, key], or one that is made as it is looked at or read
     layer, head : int
-    rows : Rows
+    rows : CountedRows
         Of the layer's mask.
     """
     sums = dict.fromkeys(STATISTICS, 0.0)

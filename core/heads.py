@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.lazy import HeadArray, KeptHeads, RowArray
-from core.norms import normalise
+from core.norms import apply_norm
 from core.parallel import each, is_even
 from core.positions import rotate
 from core.projections import contribution, effort, project_some, total
@@ -39,7 +39,7 @@ def attend(
     """
     work = _Heads(x, source, weights, facts, scoring, turn, earlier)
     made_out = total(work.shared_out(), weights.o)  # [query, d_model]
-    made_out = normalise(made_out, weights.after, facts, made_out)
+    made_out = apply_norm(made_out, weights.after, facts, made_out)
     q: HeadArray = work.q  # [head, pos, d_head]
     attn_out: RowArray = made_out  # [pos, d_model]
     if earlier is not None:
@@ -123,8 +123,8 @@ class _Heads:
         """Norms and positions of key/value heads and those that read them; rows before them."""
         weights, facts, turn = self._weights, self._facts, self._turn
         q, k = self.q[_times(some, self._each)], self.new_k[some]
-        rotate(normalise(q, weights.q_norm, facts, q), turn)
-        rotate(normalise(k, weights.k_norm, facts, k), turn)
+        rotate(apply_norm(q, weights.q_norm, facts, q), turn)
+        rotate(apply_norm(k, weights.k_norm, facts, k), turn)
         if self._earlier is not None:
             first, (known_k, known_v) = self._scoring.first, self._earlier.own_kv
             join(known_k[some], k, first, self.k[some])

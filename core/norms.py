@@ -10,7 +10,7 @@ from core.room import columns, lent
 from core.transformer_types import Facts, Float32, Norm
 
 
-def normalise(
+def apply_norm(
     x: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32 | None = None
 ) -> Float32:
     """[..., d]: the norm that a model has, over the last axis; None changes nothing.
@@ -43,7 +43,7 @@ def added(
     x: Float32, y: Float32, norm: Norm[Float32] | None, facts: Facts, out: Float32
 ) -> Float32:
     """[pos, d_model]: the sum, normalised where there is a norm behind it, in `out`."""
-    return normalise(np.add(x, y, out=out), norm, facts, out)
+    return apply_norm(np.add(x, y, out=out), norm, facts, out)
 
 
 @cache

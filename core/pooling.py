@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from core.explain import BAND
 from core.types import Array, BoolArray
 
 RANKED = 256  # so many pairs of a head are ranked
-BAND = 256  # rows that are looked at together where a whole head may be large
 
 
-class Rows(Protocol):
+class Pattern(Protocol):
     """[head, query, key]: a pattern, of which some rows of a head can be picked."""
 
     def __getitem__(self, place: Any, /) -> Any: ...
@@ -48,7 +48,7 @@ class Pooled(NamedTuple):
     removed: Array | None = None
 
 
-class Pair(NamedTuple):
+class RankedPair(NamedTuple):
     """A query, a key, and the weight between them."""
 
     query: int
@@ -119,17 +119,19 @@ def _share(removed: Array, kept: BoolArray, how: str) -> float:
 
 
 def strongest_in(
-    pattern: Rows, head: int, mask: BoolArray, queries: range, keys: range
-) -> Pair | None:
+    pattern: Pattern, head: int, mask: BoolArray, queries: range, keys: range
+) -> RankedPair | None:
     """The strongest pair of a bin; None where no pair may attend."""
     rows, columns = slice(queries.start, queries.stop), slice(keys.start, keys.stop)
     found = strongest(pattern[head, rows, columns][None], 0, mask[rows, columns], 1)
     if not found:
         return None
-    return Pair(queries.start + found[0].query, keys.start + found[0].key, found[0].weight)
+    return RankedPair(queries.start + found[0].query, keys.start + found[0].key, found[0].weight)
 
 
-def strongest(pattern: Rows, head: int, mask: BoolArray, most: int = RANKED) -> tuple[Pair, ...]:
+def strongest(
+    pattern: Pattern, head: int, mask: BoolArray, most: int = RANKED
+) -> tuple[RankedPair, ...]:
     """The pairs of largest weight (by size, where weights have signs), the largest first.
 
     No allowed pair is left out, whatever its tokens are. Of equal weights, the earlier query and
@@ -155,4 +157,4 @@ def strongest(pattern: Rows, head: int, mask: BoolArray, most: int = RANKED) -> 
     places = places[np.argsort(-sizes[places], kind="stable")][:most]
     at, keys = places // mask.shape[1], places % mask.shape[1]
     found = zip(rows[at].tolist(), keys.tolist(), weights[at, keys].tolist(), strict=True)
-    return tuple(Pair(*each) for each in found)
+    return tuple(RankedPair(*each) for each in found)

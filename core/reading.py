@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from core.errors import SettingError, choose_from
+from core.explain import BAND
 from core.language import _
 from core.tokenization import word_spans
 from core.types import Array, Attention, BoolArray, Token, Tokens
@@ -325,7 +326,7 @@ class Read:
             queries = range(words[0].start, words[-1].stop)
         return self._read(self._pattern[head, queries.start : queries.stop], words)
 
-    def lines(self, head: int, at_once: int = 256) -> Iterator[tuple[Array, float]]:
+    def lines(self, head: int, at_once: int = BAND) -> Iterator[tuple[Array, float]]:
         """Every row of a head, [key], and what was removed of it; made some at a time."""
         for start in range(0, len(self.queries), at_once):
             weights, removed = self.rows(head, start, start + at_once)

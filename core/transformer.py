@@ -15,7 +15,7 @@ import numpy as np
 
 from core.heads import attend
 from core.lazy import KeptHeads, RowArray
-from core.norms import added, normalise
+from core.norms import added, apply_norm
 from core.parallel import each
 from core.positions import position_rows, relative_bias, rotation, sinusoids
 from core.progress import LAYERS, READING, step
@@ -128,7 +128,7 @@ def run_stack(
         blocks.append(block)
         if so_far is not None and len(blocks) < len(facts.layers):
             so_far(StackPart(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks)))
-    final = normalise(x, weights.final, facts)  # [new, d_model]
+    final = apply_norm(x, weights.final, facts)  # [new, d_model]
     if earlier is not None:
         room_for_all = columns(count, facts.d_model)
         final = join(earlier.final, final, first, room_for_all)  # [pos, d_model]
@@ -154,7 +154,7 @@ def run_block(
     """
     own, x = weights.attention, new_rows(entering, scoring.first)  # [new, d_model]
     room_to_enter = lent("entered", *x.shape)
-    entered = normalise(x, own.before, facts, room_to_enter)  # [new, d_model]
+    entered = apply_norm(x, own.before, facts, room_to_enter)  # [new, d_model]
     a = attend(entered, entered, own, facts, scoring, turn, kept, earlier)
     attn_out = new_rows(a.attn_out, scoring.first)  # [new, d_model]
     # Kept where cross-attention asks from it.
@@ -163,16 +163,16 @@ def run_block(
 
     cross, attended = None, resid_mid  # [new, d_model]
     if weights.cross is not None and memory is not None and cross_scoring is not None:
-        entered = normalise(resid_mid, weights.cross.before, facts, room_to_enter)
+        entered = apply_norm(resid_mid, weights.cross.before, facts, room_to_enter)
         cross = attend(entered, memory, weights.cross, facts, cross_scoring, None, kept)
         room_between = lent("attended", *x.shape)
         crossed = new_rows(cross.attn_out, 0)  # [new, d_model]
         attended = added(resid_mid, crossed, weights.cross.at_sum, facts, room_between)
 
     mlp = weights.mlp
-    entered = normalise(x if facts.parallel else attended, mlp.before, facts, room_to_enter)
+    entered = apply_norm(x if facts.parallel else attended, mlp.before, facts, room_to_enter)
     mlp_out = feed_forward(entered, mlp, facts)  # [new, d_model]
-    mlp_out = normalise(mlp_out, mlp.after, facts, mlp_out)
+    mlp_out = apply_norm(mlp_out, mlp.after, facts, mlp_out)
     leaving = added(attended, mlp_out, mlp.at_sum, facts, columns(*x.shape))  # [new, d_model]
     resid_post: RowArray = leaving  # [pos, d_model]
     if earlier is not None:
@@ -201,7 +201,7 @@ def embed_tokens(
         x = x + pos_embed
     if parts.types is not None:
         x = x + parts.types[0]  # one sentence: all tokens are of type 0
-    x = normalise(np.asfortranarray(x), parts.norm, facts)
+    x = apply_norm(np.asfortranarray(x), parts.norm, facts)
     if parts.project_out is not None:
         x = project(x, parts.project_out)  # [pos, d_model]
     return embed, pos_embed, x
@@ -239,7 +239,7 @@ def logits(
     parts = head.parts
     if parts.project is not None:
         x = project(x, parts.project, facts.head_activation)
-    x = normalise(x, parts.norm, facts) * np.float32(facts.head_scale)
+    x = apply_norm(x, parts.norm, facts) * np.float32(facts.head_scale)
     out = np.empty((len(x), head.count), dtype=np.float32)
     for start in range(0, head.count, _VOCABULARY_BLOCK):
         block = head.rows(start, min(start + _VOCABULARY_BLOCK, head.count))  # [rows, d_embed]

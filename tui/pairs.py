@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from core.comparison import Comparison, Pair
+from core.comparison import Comparison, TokenPair
 from core.text import label
 from tui.labels import MASKED, ONLY_OTHER, ONLY_THIS, signed, weight
 
 
-def pair_sign(pair: Pair) -> str:
+def pair_sign(pair: TokenPair) -> str:
     """A sign where a token is in one text only, else a space."""
     return ONLY_OTHER if pair[0] is None else ONLY_THIS if pair[1] is None else " "
 
 
-def pair_label(compared: Comparison, pair: Pair) -> str:
+def pair_label(compared: Comparison, pair: TokenPair) -> str:
     """The label of the token, which is the same in both texts."""
     i, j = pair
     if i is not None:

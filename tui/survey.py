@@ -12,7 +12,7 @@ from core.types import Array, CheckpointModel, Trace
 if TYPE_CHECKING:
     from core.head_statistics import HeadFacts, Meant
     from core.lazy import HeadArray
-    from core.pooling import Pooled, Rows
+    from core.pooling import Pattern, Pooled
     from core.reading import Read, Reading
 
 # Of patterns that are looked at in about a frame (16 ms); a head costs as much as so many cells.
@@ -120,6 +120,6 @@ class Survey:
         return None if found is None else found[head]
 
 
-def _lines(pattern: Rows, head: int, start: int, stop: int) -> tuple[Array, None]:
+def _lines(pattern: Pattern, head: int, start: int, stop: int) -> tuple[Array, None]:
     """Some rows of a head; what is removed of them is not drawn here."""
     return pattern[head, start:stop], None

@@ -114,7 +114,7 @@ def test_what_was_learned():
 @pytest.mark.parametrize("cap", [0.0, 0.1])
 @pytest.mark.parametrize("merge", [False, True])
 def test_patterns_as_they_are_read_are_those_of_json(merge, cap, target, monkeypatch):
-    monkeypatch.setattr(npz, "READ_ROWS", 3)
+    monkeypatch.setattr(npz, "BAND", 3)
     reading = Reading(merge, "first", frozenset({2}), cap)
     request = Request("a bc de", "chars", ModelSpec(heads=2), target=target)
     found, trace = loaded(request, Part(reading=reading))

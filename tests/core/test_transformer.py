@@ -10,7 +10,7 @@ import pytest
 from core import activations
 from core.activations import ACTIVATIONS
 from core.checkpoints.model import open_model
-from core.norms import normalise
+from core.norms import apply_norm
 from core.positions import position_rows, relative_bias, rotate, rotation, sinusoids
 from core.projections import project
 from core.scores import barrier, layer_mask, mix, softmax
@@ -256,14 +256,14 @@ def test_sinusoids_of_an_odd_width():
 def test_norms(kind):
     facts = replace(FACTS, norm=kind)
     x = np.array([[1, 2, 3, 6]], dtype=np.float32)
-    found = normalise(x, Norm(np.array([1, 1, 2, 1], np.float32), np.float32([0, 0, 0, 1])), facts)
+    found = apply_norm(x, Norm(np.array([1, 1, 2, 1], np.float32), np.float32([0, 0, 0, 1])), facts)
     mean = 3 if kind == "layer" else 0
     size = math.sqrt(sum((v - mean) ** 2 for v in (1, 2, 3, 6)) / 4 + 1e-5)
     expected = [(v - mean) / size for v in (1, 2, 3, 6)]
     np.testing.assert_allclose(
         found, [[expected[0], expected[1], 2 * expected[2], expected[3] + 1]], rtol=1e-5
     )
-    assert normalise(x, None, facts) is x
+    assert apply_norm(x, None, facts) is x
 
 
 class Rows:

@@ -14,13 +14,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from core.explain import BAND
 from core.learning_types import History
 from core.reading import Read, Rows, read_layer, words_of
 from core.types import Array, Attention, CheckpointModel, LayerTrace, Side, Tokens, Trace
 from tui.printing.table import Part
 
 BLOCK_BYTES = 2**26  # of logits that are made at a time
-READ_ROWS = 256  # of a pattern that are read at a time
 # The arrays of a layer in the order of computation.
 ARRAYS = (
     *("resid_pre", "source", "q", "k", "v", "dot", "attn_scores", "mask", "pattern", "z"),
@@ -133,8 +133,8 @@ def _as_read(start: str, read: Read, arrays: LayerTrace, head: int | None) -> It
 
     def parts() -> Iterator[Rows]:
         for each in heads:
-            for first in range(0, shape[1], READ_ROWS):
-                yield read.rows(each, first, first + READ_ROWS)
+            for first in range(0, shape[1], BAND):
+                yield read.rows(each, first, first + BAND)
 
     yield Entry(
         f"{start}.read", (*shape, len(read.keys)), dtype, lambda: (rows.weights for rows in parts())

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from core.explain import BAND
 from core.language import _
 from core.reading import Read, Reading, merged, words_of
 from core.types import Array, Attention, BoolArray, Tokens, Trace
@@ -28,7 +29,6 @@ from tui.reading import reading_in_words
 WORD_COLUMNS = "layer,head,query,query_word,key,key_word,read,removed"
 MORE_COLUMNS = "read,removed"
 _NAMED = 3  # so many single keys are named, more are counted
-_AT_ONCE = 256  # rows that are made at a time
 
 
 def fact(reading: Reading, tokens: Tokens) -> str:
@@ -77,9 +77,9 @@ class ReadRows(PatternRows):
         self._made: Array = np.empty((0, 0))
 
     def row(self, query: int) -> Array:
-        first = query - query % _AT_ONCE
+        first = query - query % BAND
         if first != self._first:
-            weights, removed = self._read.rows(self._head, first, first + _AT_ONCE)
+            weights, removed = self._read.rows(self._head, first, first + BAND)
             cuts = self._read.reading.cuts
             self._first = first
             self._made = np.column_stack([weights, removed]) if cuts else weights

@@ -11,6 +11,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from core import counts
+from core.explain import BAND
 from core.language import N_, _
 from core.names import ATTENTIONS
 from core.stacks import stack_of
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 GAP = "  "
 HEADER_CELLS = 20  # of a token in a row's or a column's header
 NOTHING = N_("masked")
-_ROWS = 256  # of a real model's pattern that are made at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def rows_of(
     arrays: LayerTrace, head: int, queries: Sequence[int]
 ) -> Iterator[tuple[Any, list[float], list[float], list[float]]]:
     """Each query with its dot, attn_scores and pattern, which are made for many at a time."""
-    for first in range(0, len(queries), _ROWS):
-        some = list(queries[first : first + _ROWS])
+    for first in range(0, len(queries), BAND):
+        some = list(queries[first : first + BAND])
         cells = (arrays.dot, arrays.attn_scores, arrays.pattern)
         yield from zip(some, *(array[head, some].tolist() for array in cells), strict=True)
 

@@ -9,7 +9,7 @@ from tui.scene import Scene
 from tui.screens.tracing import Part
 
 if TYPE_CHECKING:
-    from core.pooling import Pair
+    from core.pooling import RankedPair
 
 PANES = ("matrix", "derivation")  # which show a pair
 
@@ -23,8 +23,8 @@ class PairsScreen(Part):
         def _publish(self) -> None: ...
         def warn(self, sentence: str) -> None: ...
 
-    _ranked: tuple[tuple[object, ...], tuple[Pair, ...]] = ((), ())
-    _reached: Pair | None = None  # by the last jump
+    _ranked: tuple[tuple[object, ...], tuple[RankedPair, ...]] = ((), ())
+    _reached: RankedPair | None = None  # by the last jump
 
     def _key(self, scene: Scene) -> tuple[object, ...]:
         """What decides a ranking; the request stands for its trace, which would be kept alive."""
@@ -46,7 +46,7 @@ class PairsScreen(Part):
         places = ((pair.query, pair.key) for pair in self._ranked[1])  # their weights may be new
         return next((n for n, at in enumerate(places) if at == reached[:2]), None)
 
-    def _ranking(self, scene: Scene) -> tuple[Pair, ...]:
+    def _ranking(self, scene: Scene) -> tuple[RankedPair, ...]:
         """The strongest pairs of the selected head, found once."""
         key = self._key(scene)
         if self._ranked[0] != key:

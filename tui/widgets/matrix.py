@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 from rich.style import Style
 
-from core.explain import DECADES, largest, nice_ceiling, shades
+from core.explain import BAND, DECADES, largest, nice_ceiling, shades
 from core.language import _
 from core.names import SCALES
 from core.text import label
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _MARK = 2
 _REMOVED_DIGITS = 3
 _LEAST_LABEL = 4  # cells of a label in the foot
-_ROWS = 256  # of a real model's pattern that are made at a time
 _DIGITS_FROM = 5  # the narrowest cell with digits in it
 
 
@@ -195,8 +194,8 @@ def scale_in_words(scale: str, full: float) -> list[str]:
 def _largest(scene: Scene) -> float:
     """The largest weight of a head, some rows at a time: more may be more than memory holds."""
     found = 0.0
-    for start in range(0, len(scene.queries), _ROWS):
-        found = max(found, largest(scene.rows(start, start + _ROWS).weights))
+    for start in range(0, len(scene.queries), BAND):
+        found = max(found, largest(scene.rows(start, start + BAND).weights))
         if found >= 1 and not scene.signed:
             break
     return found

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from core.explain import shades
 from core.language import _
-from core.pooling import Pair, Pooled, edges, strongest, strongest_in
+from core.pooling import Pooled, RankedPair, edges, strongest, strongest_in
 from tui.labels import DROPPED, MASKED_CELL, pad, signed, weight
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
@@ -85,7 +85,7 @@ class Bins:
         return {"query": scene.query_at(at[0]), "key": scene.key_at(at[1])}
 
 
-def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
+def strongest_pairs(scene: Scene) -> tuple[RankedPair, ...]:
     """The strongest pairs of the selected head as it is shown: of tokens, or the first tokens of
     words; none whose key is dropped.
     """
@@ -93,7 +93,7 @@ def strongest_pairs(scene: Scene) -> tuple[Pair, ...]:
         return strongest(scene.pattern, scene.view.head, scene.mask)
     found = strongest(scene.pattern, scene.view.head, scene.read.kept)
     return tuple(
-        Pair(scene.query_at(pair.query), scene.key_at(pair.key), pair.weight)
+        RankedPair(scene.query_at(pair.query), scene.key_at(pair.key), pair.weight)
         for pair in found
         if pair.weight or not scene.cuts  # of a row with nothing left every pair is 0
     )
