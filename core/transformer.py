@@ -9,7 +9,7 @@ key/value heads (Ainslie et al. 2023), gated MLPs (Shazeer 2020), relative biase
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from core.scores import layer_mask
 from core.transformer_types import (
     BlockTrace,
     BlockWeights,
+    BoolArray,
     Facts,
     Float32,
     HeadWeights,
@@ -92,13 +93,8 @@ def run_stack(
     masks = {window: layer_mask(count, facts, by_window[window], blocked) for window in by_window}
     rotaries = {layer.rotary for layer in facts.layers}
     rotations = {rotary: rotation(count, rotary, first) for rotary in rotaries}
-    cross_mask = None
-    if memory is not None and memory_blocked:
-        cross_mask = np.ones((count, len(memory)), dtype=np.bool_)
-        cross_mask[:, sorted(memory_blocked)] = False
-    bias = None
-    if facts.relative is not None and weights.relative is not None:
-        bias = relative_bias(count, facts.relative, weights.relative)  # [head, query, key]
+    scorings = _own_scorings(facts, weights, masks, count, first, keep_patterns)
+    crossings = _cross_scorings(facts, memory, memory_blocked, count, keep_patterns)
 
     with np.errstate(all="ignore"):  # weights.check says it in words
         embed, pos_embed, x = embed_tokens(facts, weights, ids, blocked)  # [pos, d_model]
@@ -113,13 +109,11 @@ def run_stack(
                 entering,
                 weights.block(index),
                 facts,
-                Scoring(
-                    layer.scale, facts.softcap, masks[layer.window], bias, first, keep_patterns
-                ),
+                scorings[index],
                 rotations[layer.rotary],
                 kept,
                 memory,
-                Scoring(layer.scale, facts.softcap, cross_mask, keep=keep_patterns),
+                crossings[index],
                 None if earlier is None else earlier.blocks[index],
             )
         entering = block.resid_post  # [pos, d_model]
@@ -133,6 +127,35 @@ def run_stack(
         room_for_all = columns(count, facts.d_model)
         final = join(earlier.final, final, first, room_for_all)  # [pos, d_model]
     return StackTrace(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks), final)
+
+
+def _own_scorings(
+    facts: Facts,
+    weights: StackWeights,
+    masks: Mapping[int | None, BoolArray | None],
+    count: int,
+    first: int,
+    keep: bool,
+) -> list[Scoring]:
+    """How every layer's self-attention scores; `masks` are those of each window."""
+    bias = None
+    if facts.relative is not None and weights.relative is not None:
+        bias = relative_bias(count, facts.relative, weights.relative)  # [head, query, key]
+    return [
+        Scoring(layer.scale, facts.softcap, masks[layer.window], bias, first, keep)
+        for layer in facts.layers
+    ]
+
+
+def _cross_scorings(
+    facts: Facts, memory: Float32 | None, blocked: frozenset[int], count: int, keep: bool
+) -> list[Scoring]:
+    """How every layer's cross-attention scores: all of `memory` but what is `blocked`."""
+    mask = None
+    if memory is not None and blocked:
+        mask = np.ones((count, len(memory)), dtype=np.bool_)  # [query, key]
+        mask[:, sorted(blocked)] = False
+    return [Scoring(layer.scale, facts.softcap, mask, keep=keep) for layer in facts.layers]
 
 
 def run_block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -9,7 +10,7 @@ from rich.cells import cell_len
 from core.explain import entropy_bits, largest, nice_ceiling
 from core.language import _
 from core.text import label
-from core.types import Tokens
+from core.types import Array, Tokens
 from tui.labels import DROPPED, MASKED, pad, short_weight, signed, weight, weight_cells
 from tui.scene import Scene, heads_of
 from tui.theme import Palette, bar, signed_bar
@@ -86,51 +87,63 @@ def weight_lines(
     """Heads as a header, a row for each key from `top`, the entropies at the end."""
     view = scene.view
     heads = slice(cols.heads.start, cols.heads.stop)
-    rows, mask = scene.row[heads], scene.mask[scene.query]  # [head, key], [key]
-    if not mask.any():
+    rows = scene.row[heads]  # [head, key]
+    if not scene.mask[scene.query].any():
         return [[("  " + _("masked: this query may attend to no key"), palette.dim)]]
-    full = full_bar(scene)
     chosen = view.head - cols.heads.start
-    gone = scene.gone(rows[chosen])
-    lines, at = [_header(cols, view.head, palette)], scene.key
-    for key in range(top, min(top + height - 2 - scene.cuts, len(scene.keys))):
-        allowed = bool(mask[key])
-        values = [float(value) for value in rows[:, key]]
-        write = signed if scene.signed else weight
-        number = write(values[chosen], view.precision) if allowed else MASKED
-        if gone is not None and gone[key] and allowed:
-            number = DROPPED
-        small = [_bar(value / full, cols.small, scene.signed) for value in values]
-        wide = _bar(values[chosen] / full, cols.wide, scene.signed)
-        at_key = key == at
-        lines.append(
-            [
-                ("› " if at_key else "  ", palette.selected),
-                (
-                    pad(label(scene.keys[key]), cols.label) + " ",
-                    palette.strong if at_key else palette.base,
-                ),
-                ("".join(f"{text} " for text in small[:chosen]), palette.other),
-                (_before(scene, cols, key), palette.dim),
-                (f"{number:>{cols.digits}} {wide}", palette.head),
-                ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
-            ]
-        )
+    keys = range(top, min(top + height - 2 - scene.cuts, len(scene.keys)))
+    lines = [_header(cols, view.head, palette), *_key_lines(scene, palette, cols, rows, keys)]
     if not scene.signed:
-        bits = entropy_bits(rows).tolist()
-        small = [f"{value:.2f}" if cols.small >= 4 else "" for value in bits]
-        number = f"{bits[chosen]:.{view.precision}f}"
-        if scene.cuts:  # where nothing is left there is nothing to be spread
-            left = [bool(row.any()) for row in rows]
-            small = [text if some else DROPPED for text, some in zip(small, left, strict=True)]
-            number = number if left[chosen] else DROPPED
-        lines.append(_facts(cols, _("bits"), small, number, chosen, palette))
+        lines.append(_bits_line(scene, palette, cols, rows))
     if scene.read is not None and scene.cuts:
         removed = scene.read.row(scene.query).removed[heads].tolist()
         small = [_share(value, cols.small) for value in removed]
         number = weight(removed[chosen], view.precision)
         lines.append(_facts(cols, _("removed"), small, number, chosen, palette))
     return lines
+
+
+def _key_lines(
+    scene: Scene, palette: Palette, cols: Columns, rows: Array, keys: range
+) -> Iterator[Line]:
+    """A row of the pane for each of some keys: its label, its weight in every head [head, key]."""
+    full, mask, at = full_bar(scene), scene.mask[scene.query], scene.key
+    chosen = scene.view.head - cols.heads.start
+    gone = scene.gone(rows[chosen])
+    write = signed if scene.signed else weight
+    for key in keys:
+        values = [float(value) for value in rows[:, key]]
+        allowed = bool(mask[key])
+        number = write(values[chosen], scene.view.precision) if allowed else MASKED
+        if gone is not None and gone[key] and allowed:
+            number = DROPPED
+        small = [_bar(value / full, cols.small, scene.signed) for value in values]
+        wide = _bar(values[chosen] / full, cols.wide, scene.signed)
+        at_key = key == at
+        yield [
+            ("› " if at_key else "  ", palette.selected),
+            (
+                pad(label(scene.keys[key]), cols.label) + " ",
+                palette.strong if at_key else palette.base,
+            ),
+            ("".join(f"{text} " for text in small[:chosen]), palette.other),
+            (_before(scene, cols, key), palette.dim),
+            (f"{number:>{cols.digits}} {wide}", palette.head),
+            ("".join(f" {text}" for text in small[chosen + 1 :]), palette.other),
+        ]
+
+
+def _bits_line(scene: Scene, palette: Palette, cols: Columns, rows: Array) -> Line:
+    """The entropy of the row [head, key] in every head."""
+    chosen = scene.view.head - cols.heads.start
+    bits = entropy_bits(rows).tolist()
+    small = [f"{value:.2f}" if cols.small >= 4 else "" for value in bits]
+    number = f"{bits[chosen]:.{scene.view.precision}f}"
+    if scene.cuts:  # where nothing is left there is nothing to be spread
+        left = [bool(row.any()) for row in rows]
+        small = [text if some else DROPPED for text, some in zip(small, left, strict=True)]
+        number = number if left[chosen] else DROPPED
+    return _facts(cols, _("bits"), small, number, chosen, palette)
 
 
 def _before(scene: Scene, cols: Columns, key: int) -> str:
