@@ -70,6 +70,14 @@ def test_every_kind_of_damage_is_a_refusal(llama):
             open_model(llama).run([5, 3, 8])
 
 
+def test_version_2_is_laid_out_alike(llama):
+    whole = llama.read_bytes()
+    newest = open_model(llama).run([5, 3, 8])
+    llama.write_bytes(whole[:4] + struct.pack("<I", 2) + whole[8:])
+    found = open_model(llama).run([5, 3, 8])
+    assert np.array_equal(found.decoder.final, newest.decoder.final)
+
+
 def head(version=3, tensors=0, settings=0):
     return b"GGUF" + struct.pack("<IQQ", version, tensors, settings)
 
