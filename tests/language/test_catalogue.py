@@ -1,5 +1,6 @@
 """Every message has its Chinese, and the compiled catalogue is that of the written one."""
 
+import ast
 from gettext import GNUTranslations
 from io import BytesIO
 from string import Formatter
@@ -7,7 +8,7 @@ from string import Formatter
 import pytest
 from babel.messages.mofile import write_mo
 
-from tests.language.messages import MO, extracted, translated
+from tests.language.messages import KEYWORDS, MO, ROOT, extracted, translated
 
 
 def ids(message) -> tuple[str, ...]:
@@ -29,6 +30,20 @@ def test_the_catalogue_has_every_message_and_no_other():
     assert found - wanted == set()  # python -m tests.language.messages
     assert wanted - found == set()
     assert len(wanted) > 400
+
+
+def marked(tree):
+    """The texts that are marked, also in f-strings, where the extraction may see none."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    first = [call.args[0] for call in calls if getattr(call.func, "id", "") in KEYWORDS]
+    return {text.value for text in first if isinstance(text, ast.Constant)}
+
+
+def test_what_is_marked_is_extracted():
+    found = {ids(message)[0] for message in translated()}
+    for package in ("core", "tui"):
+        for path in (ROOT / package).rglob("*.py"):
+            assert marked(ast.parse(path.read_text("utf-8"))) - found == set(), path
 
 
 @pytest.mark.parametrize("message", [m for m in translated() if m.id], ids=lambda m: ids(m)[0])

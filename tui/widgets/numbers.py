@@ -135,7 +135,8 @@ def fact_lines(scene: Scene, palette: Palette, found: Sheet, width: int) -> list
         typed = _("typed over, was {number}").format(number=old)
         lines.append([(clip(f" {TYPED} {typed}", width), palette.selected)])
     elif found.typed:
-        lines.append([(f" {TYPED} {_('typed over')}", palette.dim)])
+        typed = _("typed over")
+        lines.append([(f" {TYPED} {typed}", palette.dim)])
     note = unused(scene)
     if view.array == "attn_scores" and not scene.trace.mask[view.query, view.key]:
         note = note or _("masked: it takes no part")
