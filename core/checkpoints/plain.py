@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,22 @@ def refuse_foreign(path: Path, head: bytes) -> None:
             raise ModelError(f"{shown(path)} {_(what)}", _(hint))
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file that can be read.
+
+    Raises
+    ------
+    OSError
+        The system does not say.
+    ModelError
+        It is a pipe or a device: reading it may never begin, or never end.
+    """
+    found = path.stat()
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise damaged(path, _("is a pipe or a device, not a file"))
+    return found.st_size
+
+
 def pickled(model: object, files: Iterable[str]) -> ModelError | None:
     """Why a model without other weights is refused, where one of its files is a pickle."""
     found = sorted(file for file in files if file.endswith(_PICKLES))
@@ -88,8 +105,7 @@ def json_object(path: Path) -> dict[str, Any]:
         The file is missing, too large, or holds no JSON object.
     """
     try:
-        size = path.stat().st_size
-        text = path.read_bytes() if size <= MAX_JSON else b""
+        text = path.read_bytes() if size_of(path) <= MAX_JSON else b""
     except OSError as error:
         raise ModelError(
             _("{path} cannot be read ({reason})").format(

@@ -17,7 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from core.checkpoints.mapping import let_go
-from core.checkpoints.plain import HEAD, damaged, refuse_foreign, shown, unreadable, whole
+from core.checkpoints.plain import (
+    HEAD,
+    damaged,
+    refuse_foreign,
+    shown,
+    size_of,
+    unreadable,
+    whole,
+)
 from core.errors import ModelError
 from core.language import _
 from core.transformer_types import Float32
@@ -94,9 +102,9 @@ class SafetensorsFile:
 def _open(path: Path) -> tuple[mmap.mmap, int]:
     """The mapped file, and where its tensors begin."""
     try:
+        size = size_of(path)
         with path.open("rb") as file:
             head = file.read(HEAD)
-            size = file.seek(0, 2)
             length = int.from_bytes(head[:8], "little")
             sound = size >= 8 and length <= size - 8 and head[8:9] == b"{"
             if not sound:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, normalizers, processors
 
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import shown, size_of
 from core.errors import ModelError
 from core.language import _
 
@@ -56,7 +56,7 @@ def read_pieces(path: Path) -> Pieces:
         It is damaged, no unigram model, or has pieces of a kind that is not known.
     """
     try:
-        found = _pieces(path.read_bytes() if path.stat().st_size <= _LARGEST else b"")
+        found = _pieces(path.read_bytes() if size_of(path) <= _LARGEST else b"")
     except (ValueError, IndexError, struct.error, OSError) as error:
         raise ModelError(
             _("{path} is no SentencePiece model, or a damaged one").format(path=shown(path)),

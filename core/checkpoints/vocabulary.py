@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from core.checkpoints.plain import HEAD, refuse_foreign, shown
+from core.checkpoints.plain import HEAD, refuse_foreign, shown, size_of, unreadable
 from core.errors import ModelError
 from core.language import _
 from core.tokenization import MAX_TOKENS, ModelTokenizer
@@ -51,9 +51,12 @@ def find_mask(tokenizer: ModelTokenizer) -> Token | None:
 
 
 def _read(path: Path) -> Tokenizer:
-    if path.is_file():
+    try:
+        size_of(path)
         with path.open("rb") as file:
             refuse_foreign(path, file.read(HEAD))
+    except OSError as error:
+        raise unreadable(path, error) from error
     return load_tokenizer(path)
 
 

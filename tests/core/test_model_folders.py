@@ -369,6 +369,24 @@ def test_file_without_permission(bert):
     assert "cannot be read" in refused(bert)
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_pipe_in_the_place_of_a_file(bert, name):
+    """Opening a pipe waits for somebody who writes, and a device may be read without an end."""
+    (bert / name).unlink(missing_ok=True)
+    os.mkfifo(bert / name)
+    assert f"{bert / name} is a pipe or a device, not a file" in refused(bert)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_an_index(llama):
+    index = llama / "model.safetensors.index.json"
+    index.unlink()
+    index.symlink_to("/dev/zero")
+    assert f"{index} is a pipe or a device" in refused(llama)
+    index.unlink()
+    os.mkfifo(index)
+    assert f"{index} is a pipe or a device" in refused(llama)
+
+
 def test_the_tensors_that_a_test_edits_are_the_files(bert):
     """The tests' own reader and writer agree with the file."""
     before = read_tensors(bert / "model.safetensors")
