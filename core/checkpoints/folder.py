@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -124,8 +125,8 @@ def inside(folder: Path, name: str) -> Path:
     path = folder / name
     plain = name not in ("", ".", "..") and not any(char in name for char in "/\\\0")
     if plain:
-        home = folder.resolve()
-        target = path.resolve()
+        # Unlike Path.resolve it raises for no link that leads to itself; to open it does.
+        home, target = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
         blobs = home.parent.parent / "blobs"
         if target.parent == home or (home.parent.name == "snapshots" and target.parent == blobs):
             return path

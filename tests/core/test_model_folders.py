@@ -369,6 +369,13 @@ def test_file_without_permission(bert):
     assert "cannot be read" in refused(bert)
 
 
+def test_a_link_that_leads_to_itself(bert):
+    weights = bert / "model.safetensors"
+    weights.unlink()
+    weights.symlink_to(weights.name)
+    assert f"{weights} cannot be read (Too many levels of symbolic links)" in refused(bert)
+
+
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_a_pipe_in_the_place_of_a_file(bert, name):
     """Opening a pipe waits for somebody who writes, and a device may be read without an end."""
