@@ -17,11 +17,32 @@ INDEX = "model.safetensors.index.json"
 
 
 class Shards:
-    """Tensors of one or several files, under the names of today."""
+    """Tensors of one or several files, under the names of today.
+
+    Raises
+    ------
+    ModelError
+        A tensor is there twice.
+    """
 
     def __init__(self, files: list[SafetensorsFile]) -> None:
-        self._places = {_modern(name): (file, name) for file in files for name in file.shapes}
+        self._places: dict[str, tuple[SafetensorsFile, str]] = {}
+        for file in files:
+            for name in file.shapes:
+                self._place(file, name)
         self.shapes = {name: file.shapes[old] for name, (file, old) in self._places.items()}
+
+    def _place(self, file: SafetensorsFile, name: str) -> None:
+        """Of two tensors with one name nobody can say which is the model's."""
+        new = _modern(name)
+        if new in self._places:
+            raise ModelError(
+                _("tensor {tensor} is there twice, the second time in {file}").format(
+                    tensor=shown(new), file=shown(file.path)
+                ),
+                _("download the model's files again"),
+            )
+        self._places[new] = file, name
 
     def is_view(self, name: str) -> bool:
         file, old = self._places[name]

@@ -124,6 +124,17 @@ def test_tensor_that_is_not_in_its_shard(llama):
     assert f"tensor {name} is not in model-00002" in refused(llama)
 
 
+def test_tensor_that_is_there_twice(llama, bert):
+    """The second would be read, though the index names the first; and gamma is weight."""
+    first, second = sorted(llama.glob("*.safetensors"))
+    name = min(read_tensors(first))
+    both = read_tensors(second) | {name: read_tensors(first)[name]}
+    second.write_bytes(safetensors_bytes(both))
+    assert f"tensor {name} is there twice, the second time in {second}" in refused(llama)
+    edit_tensors(bert, embeddings__LayerNorm__gamma=f32(np.zeros(24)))
+    assert "tensor embeddings.LayerNorm.weight is there twice" in refused(bert)
+
+
 def test_index_without_a_map(llama):
     (llama / "model.safetensors.index.json").write_text("{}")
     assert "no weight_map" in refused(llama)
