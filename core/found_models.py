@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from core.checkpoint_model import Stack
 from core.checkpoints.model import plan_at, reading
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import json_object, shown
 from core.errors import AttnError, ModelError
 from core.hub import cache_folder, cached, fetch, read_name, snapshot
 from core.language import _
@@ -168,14 +167,15 @@ def _ollama() -> Iterator[tuple[str, Path]]:
 def _ollama_at(root: Path) -> Iterator[tuple[str, Path]]:
     for manifest in sorted(root.glob("manifests/*/*/*/*")):
         try:
-            layers = json.loads(manifest.read_bytes())["layers"]
+            layers = json_object(manifest)["layers"]
             digests = [each["digest"] for each in layers if each["mediaType"] == _OLLAMA_MODEL]
             blobs = [root / "blobs" / Path(digest.replace(":", "-")).name for digest in digests]
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            there = [blob for blob in blobs if blob.is_file()]
+        except (ModelError, OSError, ValueError, LookupError, TypeError, AttributeError):
             continue  # no manifest
         owner, model = manifest.parts[-3:-1]
         name = model if owner == "library" else f"{owner}/{model}"
-        yield from ((f"{name}:{manifest.name}", blob) for blob in blobs if blob.is_file())
+        yield from ((f"{name}:{manifest.name}", blob) for blob in there)
 
 
 def _lm_studio() -> Iterator[tuple[str, Path]]:

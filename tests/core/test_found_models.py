@@ -1,6 +1,7 @@
 """Models that other programs keep, in folders laid out as theirs are."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -86,6 +87,27 @@ def test_ollama(place, home, monkeypatch):
     assert named_paths() == {"small:1b": blob}
     found = look_into("small:1b", blob)  # a file without the suffix .gguf
     assert (found.family, found.fault, found.size) == ("Llama", "", GGUF.stat().st_size)
+
+
+@pytest.mark.parametrize("kind", ["deep", "long", "pipe"])
+def test_a_manifest_that_is_none_hides_no_other_model(kind, home):
+    """One that nests deeper than a reader goes, one with a name too long, one without an end."""
+    root = home / ".ollama" / "models"
+    folder = root / "manifests" / "registry.ollama.ai" / "library" / "a"
+    folder.mkdir(parents=True)
+    (root / "blobs").mkdir()
+    (root / "blobs" / "sha256-12").touch()
+
+    def layers(digest):
+        layer = {"mediaType": "application/vnd.ollama.image.model", "digest": digest}
+        return json.dumps({"layers": [layer]})
+
+    (folder / "good").write_text(layers("sha256:12"))
+    if kind == "pipe":
+        os.mkfifo(folder / "bad")
+    else:
+        (folder / "bad").write_text("[" * 100_000 if kind == "deep" else layers("1" * 5000))
+    assert list(named_paths()) == ["a:good"]
 
 
 def test_lm_studio(home):
