@@ -148,14 +148,20 @@ def _packages() -> Iterator[tuple[str, Path]]:
 
 
 def _hugging_face() -> Iterator[tuple[str, Path]]:
-    for folder in sorted(cache_folder().glob("models--*")):
+    for folder in _matching(cache_folder(), "models--*"):
         name = folder.name.removeprefix("models--").replace("--", "/")
-        found = snapshot(folder)
-        if found is None:
-            continue
-        if (found / "config.json").exists() and _weights(found):
-            yield name, found
-        yield from ((f"{name}/{path.name}", path) for path in sorted(found.glob("*.gguf")))
+        try:
+            found = snapshot(folder)
+            places = [] if found is None else _in_snapshot(name, found)
+        except OSError:  # somebody else's: `look_into` says that it cannot be read
+            places = [(name, folder)]
+        yield from places
+
+
+def _in_snapshot(name: str, found: Path) -> list[tuple[str, Path]]:
+    whole = (found / "config.json").exists() and _weights(found)
+    files = [(f"{name}/{path.name}", path) for path in sorted(found.glob("*.gguf"))]
+    return [(name, found), *files] if whole else files
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
@@ -165,7 +171,7 @@ def _ollama() -> Iterator[tuple[str, Path]]:
 
 
 def _ollama_at(root: Path) -> Iterator[tuple[str, Path]]:
-    for manifest in sorted(root.glob("manifests/*/*/*/*")):
+    for manifest in _matching(root, "manifests/*/*/*/*"):
         try:
             layers = json_object(manifest)["layers"]
             digests = [each["digest"] for each in layers if each["mediaType"] == _OLLAMA_MODEL]
@@ -180,8 +186,16 @@ def _ollama_at(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _lm_studio() -> Iterator[tuple[str, Path]]:
     for root in (Path.home() / ".lmstudio", Path.home() / ".cache" / "lm-studio"):
-        for path in sorted(root.glob("models/*/*/*.gguf")):
+        for path in _matching(root, "models/*/*/*.gguf"):
             yield "/".join(path.parts[-3:]), path
+
+
+def _matching(root: Path, pattern: str) -> list[Path]:
+    """What lies in a folder; nothing where nobody may look."""
+    try:
+        return sorted(root.glob(pattern))
+    except OSError:
+        return []
 
 
 def _weights(path: Path) -> list[Path]:

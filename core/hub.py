@@ -20,7 +20,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import check_family
 from core.checkpoints.folder import INDEX, SINGLE, shards_of
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, VOCABULARY
-from core.checkpoints.plain import json_object, listed, pickled, shown
+from core.checkpoints.plain import json_object, listed, pickled, shown, unreadable
 from core.checkpoints.target import SETTINGS
 from core.errors import ModelError
 from core.language import _, counted
@@ -110,9 +110,18 @@ def snapshot(folder: Path, revision: str | None = None) -> Path | None:
 
 
 def cached(name: HubName) -> Path | None:
-    """Its folder or file in the cache, if all of it is there."""
+    """Its folder or file in the cache, if all of it is there.
+
+    Raises
+    ------
+    ModelError
+        Nobody may look into the cache.
+    """
     folder = cache_folder() / f"models--{name.repo.replace('/', '--')}"
-    found = snapshot(folder, None if name.revision == "main" else name.revision)
+    try:
+        found = snapshot(folder, None if name.revision == "main" else name.revision)
+    except OSError as error:
+        raise unreadable(folder, error) from error
     if found is None:
         return None
     if name.file is not None:

@@ -17,7 +17,7 @@ from core.checkpoints.config import Config
 from core.checkpoints.families import plan_model
 from core.checkpoints.folder import inside, open_tensors
 from core.checkpoints.marian_tokenizer import SOURCE, TARGET, has_own_tokenizers, open_joint
-from core.checkpoints.plain import json_object, pickled, shown
+from core.checkpoints.plain import is_there, json_object, pickled, shown
 from core.checkpoints.plan import ModelPlan, StackPlan, check_plan
 from core.checkpoints.target import decoder_tokens
 from core.checkpoints.vocabulary import find_mask, open_vocabulary
@@ -381,7 +381,7 @@ def _open_folder(folder: Path) -> tuple[Model, ModelPlan]:
 
 
 def _read_folder(folder: Path) -> tuple[ModelPlan, Tensors]:
-    if not (folder / "config.json").exists():
+    if not is_there(folder / "config.json"):
         raise ModelError(
             _("{path} has no config.json").format(path=shown(folder)),
             _("name a folder with config.json and model.safetensors, or a .gguf file"),

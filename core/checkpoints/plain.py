@@ -64,6 +64,14 @@ def refuse_foreign(path: Path, head: bytes) -> None:
             raise ModelError(f"{shown(path)} {_(what)}", _(hint))
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file; raises ModelError where the system keeps it to itself."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
 def size_of(path: Path) -> int:
     """Bytes of a file that can be read.
 

@@ -1,5 +1,6 @@
 """Models that other programs keep, in folders laid out as theirs are."""
 
+import errno
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core import counts, found_models
+from core.errors import ModelError
 from core.found_models import look_into, model_path, named_paths
 from core.trained import describe
 from tests.core.small_checkpoints import REFERENCE, edit_config, speaking
@@ -50,6 +52,34 @@ def test_hugging_face(home):
     found = look_into("some/bert", links)
     assert (found.family, found.layers, found.heads, found.fault) == ("BERT", 2, 3, "")
     assert found.size == (REFERENCE / "bert-legacy" / "model.safetensors").stat().st_size
+
+
+def test_a_model_that_nobody_may_read_hides_no_other(home, monkeypatch):
+    """On a shared machine the cache has the models of others, who may keep them to themselves."""
+    hub = home / ".cache" / "huggingface" / "hub"
+    shut = snapshot(hub, "models--some--a", "bert-legacy")
+    links = snapshot(hub, "models--some--b", "bert-legacy")
+    there = Path.exists
+
+    def exists(path):
+        if path.is_relative_to(shut.parents[1]):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return there(path)
+
+    monkeypatch.setattr(Path, "exists", exists)
+    assert named_paths() == {"some/a": shut.parents[1], "some/b": links}
+    assert look_into("some/a", shut).fault == "config.json cannot be read (Permission denied)"
+    assert look_into("some/b", links).fault == ""
+
+
+def test_a_cache_that_cannot_be_read(home, monkeypatch):
+    """Names of other places are found; one that must be in there says why it is not."""
+    (home / ".lmstudio/models/a/b").mkdir(parents=True)
+    (home / ".lmstudio/models/a/b/c.gguf").touch()
+    monkeypatch.setenv("HF_HUB_CACHE", str(home / ("x" * 300)))
+    assert list(named_paths()) == ["a/b/c.gguf"]
+    with pytest.raises(ModelError, match=r"cannot be read \(File name too long\)"):
+        model_path("some/bert")
 
 
 def test_snapshot_is_that_of_the_main_branch(home, monkeypatch):
