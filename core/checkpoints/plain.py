@@ -115,12 +115,7 @@ def json_object(path: Path) -> dict[str, Any]:
     try:
         text = path.read_bytes() if size_of(path) <= MAX_JSON else b""
     except OSError as error:
-        raise ModelError(
-            _("{path} cannot be read ({reason})").format(
-                path=shown(path), reason=shown(error.strerror or type(error).__name__)
-            ),
-            _("name a model's folder or a .gguf file"),
-        ) from error
+        raise unreadable(path, error) from error
     refuse_foreign(path, text[:HEAD])
     try:
         values = json.loads(text.decode("utf-8-sig"))

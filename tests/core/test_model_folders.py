@@ -378,6 +378,9 @@ def test_file_without_permission(bert):
     (bert / "model.safetensors").unlink()
     os.mkdir(bert / "model.safetensors")
     assert "cannot be read" in refused(bert)
+    (bert / "config.json").unlink()
+    os.mkdir(bert / "config.json")
+    assert "cannot be read (Is a directory): check the path and its permissions" in refused(bert)
 
 
 def test_a_link_that_leads_to_itself(bert):
