@@ -192,15 +192,18 @@ def softmax(scores: Float32, barred: Float32 | None, small: bool = False) -> Non
     """[..., query, key], each row over its allowed keys; masked cells and empty rows are 0.
 
     The row's largest allowed score is subtracted first, so that nothing overflows, unless all
-    scores are known to be `small`. The −∞ that stands in for a masked cell is in `barred`, see
-    `barrier`, and never in the scores.
+    scores are known to be `small`; where it is −∞ the weights of the row are no numbers. The −∞
+    that stands in for a masked cell is in `barred`, see `barrier`, and never in the scores.
     """
     if barred is not None:
         scores += barred
     if not small:
         top = scores.max(axis=-1, keepdims=True)
         if barred is not None:
-            top[np.isneginf(top)] = 0  # a row without a key: exp(−∞ − 0) = 0
+            without = np.isneginf(top)
+            if without.any():
+                without &= np.isneginf(barred).all(axis=-1, keepdims=True)
+                top[without] = 0  # a row without a key: exp(−∞ − 0) = 0
         scores -= top
     np.exp(scores, out=scores)
     total = scores @ np.ones((scores.shape[-1], 1), np.float32)  # [..., query, 1]

@@ -270,6 +270,16 @@ def test_weight_that_is_not_finite(bert, name, where, value):
     assert name.replace("__", ".") in caught.value.message
 
 
+def test_infinite_weight_behind_a_mask(tmp_path):
+    """Rows whose scores are all −∞ looked as if they might attend to nothing, and were 0."""
+    folder, name = copied("gpt2-head", tmp_path), "transformer.h.2.attn.c_attn.weight"
+    broken = np.frombuffer(read_tensors(folder / "model.safetensors")[name][2], "<f4").copy()
+    broken[3] = np.inf
+    edit_tensors(folder, **{name: f32(broken.reshape(24, 72))})
+    with pytest.raises(ModelError, match=f"layer 2 has NaN or infinite weights in {name}"):
+        open_model(folder).run(IDS)
+
+
 def test_numbers_that_overflow_name_the_layer(bert):
     """Weights that are finite and too large: the layer is named."""
     edit_tensors(bert, encoder__layer__2__output__dense__bias=f32(np.full(24, 3e38)))
