@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -31,6 +32,8 @@ def apply_norm(
     size *= part
     size += np.float32(facts.epsilon)
     np.sqrt(size, out=size)
+    if not math.isfinite(np.vdot(size, size)):  # quicker than to look at each
+        size[np.isinf(size)] = np.nan  # x would become 0, which looks like a result
     np.multiply(x, np.reciprocal(size, out=size), out=out)
     if norm.gain is not None:
         out *= norm.gain

@@ -280,6 +280,14 @@ def test_infinite_weight_behind_a_mask(tmp_path):
         open_model(folder).run(IDS)
 
 
+@pytest.mark.parametrize("name", ["attention.self.value", "attention.output.dense"])
+def test_numbers_whose_squares_overflow(bert, name):
+    """A norm divides them by ∞, and what follows would be the same for all tokens."""
+    edit_tensors(bert, **{f"encoder.layer.1.{name}.weight": f32(np.eye(24) * 1e30)})
+    with pytest.raises(ModelError, match="the numbers of layer 1 are no longer finite"):
+        open_model(bert).run(IDS)
+
+
 def test_numbers_that_overflow_name_the_layer(bert):
     """Weights that are finite and too large: the layer is named."""
     edit_tensors(bert, encoder__layer__2__output__dense__bias=f32(np.full(24, 3e38)))
