@@ -122,7 +122,10 @@ def run_stack(
         blocks.append(block)
         if so_far is not None and len(blocks) < len(facts.layers):
             so_far(StackPart(tuple(ids), blocked, embed, pos_embed, masks, tuple(blocks)))
-    final = apply_norm(x, weights.final, facts)  # [new, d_model]
+    with np.errstate(all="ignore"):  # weights.check says it in words
+        final = apply_norm(x, weights.final, facts)  # [new, d_model]
+    if weights.final is not None:
+        weights.check(final, len(facts.layers))
     if earlier is not None:
         room_for_all = columns(count, facts.d_model)
         final = join(earlier.final, final, first, room_for_all)  # [pos, d_model]

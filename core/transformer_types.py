@@ -254,7 +254,10 @@ class StackWeights(Protocol):
         """One layer."""
 
     def check(self, x: Float32, index: int | None) -> None:
-        """Raise ModelError if `x`, what left layer `index` (None: the embedding), is not finite."""
+        """Raise ModelError if `x`, what left layer `index`, is not finite.
+
+        None is the embedding, and the number of layers the last norm.
+        """
 
 
 @dataclass(frozen=True, eq=False, slots=True)

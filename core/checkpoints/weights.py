@@ -83,8 +83,7 @@ class Weights:
             return
         if np.isfinite(x).all():
             return
-        where = _("the embedding") if index is None else _("layer {index}").format(index=index)
-        parts = self._plan.embedding if index is None else self._plan.blocks[index]
+        where, parts = self._at(index)
         broken = [
             s.name for s in sources(parts) if not np.isfinite(self._tensors.read(s.name)).all()
         ]
@@ -100,6 +99,15 @@ class Weights:
             _("the numbers of {where} are no longer finite").format(where=where),
             _("this model needs more range than float32 has; open another"),
         )
+
+    def _at(self, index: int | None) -> tuple[str, object]:
+        """What `check` calls a place, and the sources of what was computed there."""
+        if index is None:
+            return _("the embedding"), self._plan.embedding
+        if index == len(self._plan.blocks):
+            return _("the last norm"), self._plan.final
+        found = self._plan.blocks[index], self._plan.relative
+        return _("layer {index}").format(index=index), found
 
     def _read(self, source: Source) -> Float32:
         return source.take(self._tensors.read(source.name))

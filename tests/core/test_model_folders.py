@@ -270,6 +270,22 @@ def test_weight_that_is_not_finite(bert, name, where, value):
     assert name.replace("__", ".") in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("encoder.final_layer_norm", "the last norm"),
+        ("encoder.block.0.layer.0.SelfAttention.relative_attention_bias", "layer 0"),
+    ],
+)
+def test_weight_beside_the_layers_that_is_not_finite(tmp_path, name, where):
+    """Of an encoder: the decoder was called the culprit, or the range of float32."""
+    folder, name = copied("t5-relu", tmp_path), f"{name}.weight"
+    _dtype, shape, _bytes = read_tensors(folder / "model.safetensors")[name]
+    edit_tensors(folder, **{name: f32(np.full(shape, np.nan))})
+    with pytest.raises(ModelError, match=f"{where} has NaN or infinite weights in {name}"):
+        open_model(folder).run(IDS, target=[0, 3])
+
+
 def test_infinite_weight_behind_a_mask(tmp_path):
     """Rows whose scores are all −∞ looked as if they might attend to nothing, and were 0."""
     folder, name = copied("gpt2-head", tmp_path), "transformer.h.2.attn.c_attn.weight"
