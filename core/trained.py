@@ -41,6 +41,7 @@ from core.types import (
 )
 
 _SNAPSHOT = re.compile(r"models--(?P<owner>.+)--(?P<name>.+)/snapshots/[0-9a-f]+")
+_BLOB = re.compile("sha256-[0-9a-f]{64}")  # a file of Ollama's; nothing in it says the name
 _PLAIN_NAMES = ("model", "models", "weights")  # of a folder; the one around it says more
 
 
@@ -86,6 +87,8 @@ def name_of(path: str) -> str:
     if found:
         return shown(f"{found['owner']}/{found['name']}")
     parts = Path(path).parts
+    if _BLOB.fullmatch(parts[-1]):  # whole it would leave a title no room for anything else
+        return f"{parts[-1][:19]}…"
     plain = len(parts) > 2 and parts[-1].lower() in _PLAIN_NAMES
     return shown(parts[-2 if plain else -1].removesuffix(".gguf"))
 

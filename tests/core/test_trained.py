@@ -206,6 +206,7 @@ def test_what_a_model_is(tmp_path):
         ("packages/some_model/model", "some_model"),
         ("llm/Small.Q4_1.gguf", "Small.Q4_1"),
         ("bad\x1b[2J", "bad␛[2J"),
+        (f"blobs/sha256-{'0123456789abcdef' * 4}", "sha256-0123456789ab…"),
     ],
 )
 def test_name_is_what_people_call_it(path, name, tmp_path):
