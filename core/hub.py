@@ -377,14 +377,20 @@ def _in_our_words(name: HubName, known: Sequence[str]) -> Iterator[None]:
 def _unreachable(name: HubName, known: Sequence[str], error: Exception) -> ModelError:
     from huggingface_hub.constants import HF_HUB_OFFLINE
 
-    if HF_HUB_OFFLINE:
+    others = sorted(set(known) - {str(name)})  # a part of it may be here
+    if HF_HUB_OFFLINE and len(others) < len(known):
+        message = _(
+            "the cache has a part of {name}, and HF_HUB_OFFLINE keeps"
+            " the rest from being downloaded"
+        )
+    elif HF_HUB_OFFLINE:
         message = _("{name} is not in the cache, and HF_HUB_OFFLINE keeps it from being downloaded")
     else:
         message = _("cannot reach the hub for {name} ({reason})")
     said = message.format(name=shown(name), reason=shown(error.__cause__ or error))
     return ModelError(
         _("{message}; on this machine: {names}").format(
-            message=said, names=listed(sorted(known), _NAMED) if known else _("no model")
+            message=said, names=listed(others, _NAMED) if others else _("no model")
         ),
         _("name one of them, or a folder"),
     )

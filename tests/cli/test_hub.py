@@ -237,6 +237,16 @@ def test_offline_by_the_persons_own_wish(hub, home, bert):
     assert hub.asked == []
 
 
+def test_offline_with_a_part_of_the_model(hub, home, bert):
+    """It was said not to be in the cache, and then listed as one that is on this machine."""
+    hub.add("some/bert", bert)
+    assert show(home, "some/bert").returncode == 0
+    next(Path(home["HF_HOME"]).rglob("snapshots/*/tokenizer.json")).unlink()
+    said = sentence(show(home | {"HF_HUB_OFFLINE": "1"}, "some/bert"))
+    assert "the cache has a part of some/bert, and HF_HUB_OFFLINE keeps the rest from" in said
+    assert "some/bert" not in said.partition("on this machine: ")[2]
+
+
 @pytest.mark.parametrize(
     "name", ["HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME"]
 )
