@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from core.checkpoints.config import Config
+from core.checkpoints.plain import shown
+from core.errors import ModelError
+from core.language import _
 from core.transformer_types import Float32, Rotary
 
 KNOWN = ("default", "linear", "llama3", "longrope", "su", "factors")
@@ -33,7 +36,7 @@ def read_rope(
     Raises
     ------
     ModelError
-        A scaling that is not known.
+        A scaling that is not known, or a setting that is written in both ways and differs.
     """
     old = config.get("rope_scaling", default={})
     parameters = config.get("rope_parameters", default={})
@@ -45,7 +48,38 @@ def read_rope(
         parameters = parameters[kind]
         if not isinstance(parameters, dict):
             raise config.refusal(f"rope_parameters.{kind}", parameters)
+    else:
+        outside = {
+            "rope_theta": config.get("rope_theta", "rotary_emb_base"),
+            "partial_rotary_factor": config.get("partial_rotary_factor", "rotary_pct"),
+        }
+        old = outside | old
+    old, parameters = _type_by_its_name(old), _type_by_its_name(parameters)
+    _check_agreement(config, old, parameters)
     return make_rope(config, {**old, **parameters}, d_head, base, part)
+
+
+def _type_by_its_name(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that are there, with ``rope_type`` for what was called ``type`` at first."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    if "type" in given:
+        given.setdefault("rope_type", given.pop("type"))
+    return given
+
+
+def _check_agreement(config: Config, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Nobody can say which of two values holds; a scaling is often added by hand."""
+    for name in sorted(old.keys() & new.keys()):
+        if old[name] != new[name]:
+            raise ModelError(
+                _("{where} gives {name} twice, as {one} and as {other}").format(
+                    where=config.where,
+                    name=shown(name),
+                    one=shown(repr(old[name])),
+                    other=shown(repr(new[name])),
+                ),
+                _("correct it in rope_parameters alone"),
+            )
 
 
 def make_rope(

@@ -232,6 +232,27 @@ def test_setting_of_llama_that_is_not_known(llama, settings):
     assert any(part in message for part in ("rope_", "partial_rotary", "factor", *settings))
 
 
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"rope_scaling": {"rope_type": "yarn", "beta_fast": 32}}, "rope_type"),
+        ({"rope_scaling": {"type": "linear", "factor": None}}, "rope_type"),
+        ({"rope_scaling": {"factor": 4.0}}, "factor"),
+        ({"rope_theta": 7.0}, "rope_theta"),
+        ({"rotary_pct": 0.5}, "partial_rotary_factor"),
+    ],
+)
+def test_rotation_that_is_given_in_two_ways(llama, settings, name):
+    """A scaling that somebody adds as transformers 4 has it went unseen beside that of 5."""
+    before = json.loads((llama / "config.json").read_text())["rope_parameters"]
+    scaling = {name: value for name, value in before.items() if name != "rope_theta"}
+    edit_config(llama, rope_theta=before["rope_theta"], rope_scaling=scaling)  # once more
+    edit_config(llama, rope_parameters=before | {"partial_rotary_factor": 1.0})
+    assert open_model(llama).family == "Llama"
+    edit_config(llama, **settings)
+    assert f"config.json gives {name} twice, as " in refused(llama)
+
+
 def test_harmless_settings_are_no_reason_to_refuse(bert):
     edit_config(
         bert,
