@@ -64,5 +64,7 @@ def plan_model(config: Config, names: Collection[str]) -> ModelPlan:
     family = check_family(config)
     home: ModuleType = import_module(f"core.checkpoints.{_HOMES[family]}")
     made: ModelPlan = home.plan(config, names)
+    if made.decoder is not None:
+        config.expect(is_causal=True)  # some are trained on to see both sides
     config.refuse_unknown()
     return made

@@ -62,9 +62,9 @@ _SETTINGS = {
 _HANDLED = {
     "vocab_size", "rope.dimension_count", "attention.value_length", "rope.scaling.type",
     "rope.scaling.factor", "rope.scaling.original_context_length", "rope.scaling.finetuned",
-    "rope.scaling.attn_factor", "tensor_data_layout",
+    "rope.scaling.attn_factor", "tensor_data_layout", "attention.causal",
 }  # fmt: skip
-_HANDLED_OF_BERT = {"attention.causal", "attention.layer_norm_epsilon", "pooling_type",
+_HANDLED_OF_BERT = {"attention.layer_norm_epsilon", "pooling_type",
     "classifier.output_labels"}  # fmt: skip
 _ROPE_FACTORS = "rope_freqs.weight"
 _LONG_FACTORS, _SHORT_FACTORS = "rope_factors_long.weight", "rope_factors_short.weight"
@@ -140,6 +140,9 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
     for name, value in given.items():
         if name not in _SETTINGS and name not in handled and value not in (0, False, 1.0, ""):
             raise where.refusal(start + name, value)
+    causal = given.get("attention.causal", True)
+    if architecture != "bert" and causal is not True:  # some are trained on to see both sides
+        raise where.refusal(start + "attention.causal", causal)
     settings = {new: given[old] for old, new in _SETTINGS.items() if old in given}
     table = file.shapes.get("token_embd.weight", (0,))
     settings |= {

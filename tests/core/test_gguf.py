@@ -39,7 +39,12 @@ def written(path, tensors=(), architecture="llama", **settings):
     writer = gguf.GGUFWriter(path, architecture)
     for name, value in settings.items():
         name = name.replace("__", ".")
-        add = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}
+        add = {
+            str: writer.add_string,
+            int: writer.add_uint32,
+            float: writer.add_float32,
+            bool: writer.add_bool,
+        }
         add[type(value)](name, value)
     for name, stored, kind in tensors:
         writer.add_tensor(name, stored, raw_dtype=kind)
@@ -141,6 +146,7 @@ def test_architecture_that_is_not_known(tmp_path):
         ("llama__attention__scale", 0.5),
         ("llama__rope__dimension_count", 4),
         ("llama__attention__value_length", 16),
+        ("llama__attention__causal", False),
     ],
 )
 def test_setting_that_is_not_known(tmp_path, name, value):

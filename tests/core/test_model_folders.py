@@ -223,6 +223,7 @@ def test_setting_that_is_not_known(bert, settings):
         {"attention_multiplier": 0.5},
         {"hidden_act": "gelu_10"},
         {"layer_types": ["linear_attention", "full_attention"]},
+        {"is_causal": False},
     ],
 )
 def test_setting_of_llama_that_is_not_known(llama, settings):
@@ -265,6 +266,7 @@ def test_harmless_settings_are_no_reason_to_refuse(bert):
         _attn_implementation="sdpa",
         torch_dtype="float16",
         use_alibi=False,
+        is_causal=False,
         rope_scaling=None,
     )
     assert open_model(bert).family == "BERT"
