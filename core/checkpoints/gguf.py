@@ -138,7 +138,8 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
     where = Config({}, shown(file.path))
     handled = _HANDLED | (_HANDLED_OF_BERT if architecture == "bert" else set())
     for name, value in given.items():
-        if name not in _SETTINGS and name not in handled and value not in (0, False, 1.0, ""):
+        off = value is not True and value in (0, 1.0, "")
+        if name not in _SETTINGS and name not in handled and not off:
             raise where.refusal(start + name, value)
     causal = given.get("attention.causal", True)
     if architecture != "bert" and causal is not True:  # some are trained on to see both sides

@@ -147,6 +147,7 @@ def test_architecture_that_is_not_known(tmp_path):
         ("llama__rope__dimension_count", 4),
         ("llama__attention__value_length", 16),
         ("llama__attention__causal", False),
+        ("llama__use_parallel_residual", True),
     ],
 )
 def test_setting_that_is_not_known(tmp_path, name, value):
