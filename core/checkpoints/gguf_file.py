@@ -205,6 +205,8 @@ def _walk_header(walk: _Walk, package: Any) -> tuple[dict[str, Any], dict[str, _
     metadata: dict[str, Any] = {}
     for _index in range(walk.count(13)):
         name = walk.string()
+        if name in metadata:
+            raise walk.damaged(_("names {name} twice").format(name=shown(name)))
         metadata[name] = walk.value()
     infos = [_tensor_info(walk, package) for _index in range(tensors)]
     alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)

@@ -127,6 +127,14 @@ def test_header_that_lies(tmp_path, content):
     refused(path)
 
 
+def test_a_setting_that_stands_twice(tmp_path):
+    """Of two numbers of layers the last would hold, and llama.cpp refuses the file."""
+    path = tmp_path / "model.gguf"
+    setting = text(b"llama.block_count") + struct.pack("<II", 4, 2)
+    path.write_bytes(head(settings=2) + 2 * setting + bytes(50))
+    assert f"{path} names llama.block_count twice: " in refused(path)
+
+
 def test_without_the_package(llama, monkeypatch):
     monkeypatch.setitem(sys.modules, "gguf", None)
     assert "attn-tui[gguf]" in refused(llama)
