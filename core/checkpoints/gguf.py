@@ -111,9 +111,16 @@ def open_gguf(path: Path) -> tuple[Config, GgufTensors, GgufFile]:
     Raises
     ------
     ModelError
-        The file is damaged, or of an architecture or with a setting that is not known.
+        The file is damaged, a part of a model, or of an architecture or with a setting that is not
+        known.
     """
     file = GgufFile(path)
+    parts = file.metadata.get("split.count", 1)
+    if parts not in (0, 1):
+        raise ModelError(
+            _("{path} is one of {n} parts of a model").format(path=shown(path), n=shown(parts)),
+            _("join them: llama-gguf-split --merge, the first part, the name of the whole"),
+        )
     architecture = file.metadata.get("general.architecture")
     if architecture not in _MODEL_TYPES:
         raise ModelError(

@@ -140,6 +140,14 @@ def test_without_the_package(llama, monkeypatch):
     assert "attn-tui[gguf]" in refused(llama)
 
 
+@pytest.mark.parametrize("architecture", ["llama", ""])
+def test_a_part_of_a_model(architecture, tmp_path):
+    """Only the first says what the model is; that it lacks tensors would be no help."""
+    path = tmp_path / "model-00001-of-00002.gguf"
+    message = refused(written(path, architecture=architecture, split__count=2, split__no=0))
+    assert f"{path} is one of 2 parts of a model: join them: llama-gguf-split" in message
+
+
 def test_architecture_that_is_not_known(tmp_path):
     assert "architecture 'mamba' is not supported" in refused(
         written(tmp_path / "a.gguf", architecture="mamba")
