@@ -105,7 +105,9 @@ def model_path(name: str, tell: Callable[[str], None] = lambda said: None) -> Pa
         return places[0]
     if hub is None:
         raise ModelError(
-            _("there is no model {name}, as a path or as a name").format(name=shown(name)),
+            _("there is no model {name}, as a path or as a name").format(name=shown(name))
+            if name.strip()
+            else _("the name of the model is empty"),
             _(
                 "name a folder or a .gguf file, one that “attn-tui models” lists, or owner/name of"
                 " the hub"

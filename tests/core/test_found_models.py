@@ -245,6 +245,13 @@ def test_a_tokenizer_alone_is_no_model(home):
     assert named_paths() == {}
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_name_that_is_empty(name, home):
+    """As from a variable of the shell that is not set: the sentence had a hole in it."""
+    with pytest.raises(ModelError, match="the name of the model is empty: name a folder"):
+        model_path(name)
+
+
 def test_a_name_of_two_places_is_said(home):
     hub = home / ".cache" / "huggingface" / "hub" / "models--some--small"
     folder = hub / "snapshots" / "0123abcd"
