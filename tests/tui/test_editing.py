@@ -21,6 +21,7 @@ from tests.tui.helpers import (
     open_app,
     paste,
     press,
+    press_in_one_read,
     says,
     screen_text,
     sentence_of,
@@ -173,6 +174,19 @@ async def test_nothing_of_a_paste_is_lost(pasted, text):
         await paste(pilot, pasted)
         assert sentence_of(pilot).true_text == text
         assert shown_text(pilot) == text
+
+
+@pytest.mark.parametrize(
+    "typed", ["全\u3000角", "می\u200cخواهم", FAMILY, "a\u00a0b", "\u200eא", "🩷🫩"]
+)
+async def test_what_input_methods_type_is_typed(typed):
+    """U09: wide and hard spaces, joiners, marks, emoji that are newer than Python's own tables."""
+    async with open_app(make_view("x")) as pilot:
+        await press(pilot, "e", "backspace")
+        await press_in_one_read(pilot, *typed)
+        assert shown_text(pilot) == typed
+        await press_in_one_read(pilot, "\x00", "\x9b", "\ue05a")  # a key that has no letter
+        assert shown_text(pilot) == typed
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "A\x1b]0;PWN\x07B\x1b[2JC\x9b31mD\u202eE", "a\x00b"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import category
+
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -88,6 +90,14 @@ class Sentence(TextArea):
             return Offset()
         return super().scroll_cursor_visible(center, animate)
 
+    async def _on_key(self, event: events.Key) -> None:
+        # Textual leaves out what Python calls unprintable: wide and hard spaces, joiners, and
+        # emoji that are newer than Python.
+        if event.character and not event.is_printable and _is_typed(event.character):
+            event.prevent_default()
+            event.stop()
+            self._replace_via_keyboard(conceal(event.character), *self.selection)
+
     async def _on_paste(self, event: events.Paste) -> None:
         # Terminals send the line ends of a paste as carriage returns.
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
@@ -95,6 +105,11 @@ class Sentence(TextArea):
         event.stop()
         result = self.replace(conceal(text), *self.selection, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
+
+
+def _is_typed(text: str) -> bool:
+    """Whether keys of letters make it: no control, and no private character of a key."""
+    return all(category(char) not in ("Cc", "Co", "Cs") for char in text)
 
 
 class CaptionedLine(Horizontal):
