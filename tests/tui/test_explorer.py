@@ -60,6 +60,21 @@ async def test_every_size_from_the_start(size):
             find(pilot, f"This terminal has {size[0]} × {size[1]}.")
 
 
+async def test_the_narrowest_wide_screen_shows_every_head_and_every_key():
+    """The weights are what it is about: what stands beside them gives way first."""
+    async with open_app(size=(100, 28)) as pilot:
+        assert not says(pilot, "of 4")  # heads 0–0 of 4
+        find(pilot, "the milk", "#pane-matrix")
+
+
+async def test_the_only_pane_is_as_wide_as_the_screen():
+    async with open_app(size=(80, 24)) as pilot:
+        for pane in "1234":
+            await press(pilot, pane)
+            assert screen_lines(pilot.app)[5].rstrip().endswith("╮")
+            assert len(screen_lines(pilot.app)[5].rstrip()) == 80
+
+
 async def test_every_size_one_after_the_other():
     """U18, S14: the picture after the last resize is the right one, and the selection stays."""
     async with open_app(make_view(query=5, head=2, key=1, pane="matrix")) as pilot:
