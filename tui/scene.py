@@ -51,7 +51,7 @@ class View:
     vector : str
         The selected one of `VECTORS`.
     zoom : int
-        Width of a matrix cell, one of `ZOOMS`.
+        Width of a matrix cell, one of `ZOOMS`; where all keys have the room, labels widen it.
     stage : str
         The last one of `STAGES` that the derivation shows.
     array : str

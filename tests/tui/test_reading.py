@@ -175,7 +175,7 @@ async def test_the_cursor_goes_from_word_to_word(view):
         assert view_of(pilot).query == 2
         await click_on(pilot, "  milking", "#pane-weights", dx=2)
         assert view_of(pilot).key == 2
-        await click_on(pilot, "world", "#pane-matrix")
+        await click_on(pilot, "│  world", "#pane-matrix", dx=3)
         assert view_of(pilot).query == 5
         await press(pilot, "5", "up", "W")  # the derivation goes by tokens
         assert view_of(pilot).query == 4
@@ -357,7 +357,7 @@ async def test_colours_are_named(view, colours):
     async with open_app(replace(view, pane="matrix"), (80, 24)) as pilot:
         while view_of(pilot).colours != colours:
             await press(pilot, "C")
-        _x, y = find(pilot, "hel…", "#pane-matrix")
+        _x, y = find(pilot, "hello   mil", "#pane-matrix")
         assert screen_lines(pilot.app)[y][1:9].strip() == corner
         assert says(pilot, fact[colours])
 
@@ -376,10 +376,10 @@ def test_what_colours_stand_for():
     def steps(colours, query):
         state.select(colours=colours, query=5, key=5)
         scene = state.scene
-        line = matrix_lines(scene, palette, grid(scene, 80, 20, 0, 0), 1.0)[1 + query]
+        shown = grid(scene, 80, 20, 0, 0)
         found = []
-        for text, style in line[2:]:
-            found += [palette.ramp.index(style)] * (len(text) // scene.view.zoom)
+        for text, style in matrix_lines(scene, palette, shown, 1.0)[1 + query][2:]:
+            found += [palette.ramp.index(style)] * (len(text) // shown.cell)
         return found
 
     assert steps("matrix", 0) == [9, 0, 0, 0, 0, 0]

@@ -309,12 +309,29 @@ def test_matrix_digits_are_those_of_the_pattern(zoom):
     for query, line in enumerate(matrix_of(scene, 78)[1:]):
         cells = text_of(line)[shown.left :]
         for key in shown.keys:
-            cell = cells[key * zoom : (key + 1) * zoom].strip()
+            cell = cells[key * shown.cell : (key + 1) * shown.cell].strip()
             value = float(pattern[query, key])
             if cell.startswith("<"):
                 assert 0 < value < float(cell[1:])
             else:
                 assert abs(float(cell) - value) <= 0.5 * 10**-digits + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cell", "header"),
+    [
+        ("The black cat drank the milk", 78, 6, "The black   cat drank   the  milk"),
+        ("The black cat drank the milk", 40, 5, "The bla…  cat dra…  the milk"),
+        ("a unbelievable b", 78, 9, "a unbelie…        b"),  # no wider than the widest zoom
+        ("a b c", 78, 5, "a    b    c"),  # no wider than the labels need
+    ],
+)
+def test_labels_widen_cells_where_all_keys_have_the_room(text, width, cell, header):
+    scene = scene_of(text)
+    shown = grid(scene, width, 20, 0, 0)
+    assert shown.cell == cell
+    assert text_of(matrix_of(scene, width)[0]).strip() == header
+    assert text_of(matrix_of(scene, width)[1])[shown.left :].count(".") == len(shown.keys)
 
 
 def test_masked_cells_are_dots_and_only_those():
@@ -333,8 +350,10 @@ def test_masked_cells_are_dots_zoomed_out_too(zoom):
 def test_cell_colours_follow_the_weights():
     scene = scene_of(TEXTS["words"], query=5, key=5)
     pattern, steps = scene.trace.layers[0].pattern[0], []
+    cell = grid(scene, 78, 20, 0, 0).cell
     for query in range(5):
-        cells = [style for text, style in matrix_of(scene, 78)[1 + query][2:] for _ in text[::5]]
+        row = matrix_of(scene, 78)[1 + query]
+        cells = [style for text, style in row[2:] for _ in text[::cell]]
         steps += [
             (PALETTE.ramp.index(style), float(pattern[query, key]))
             for key, style in enumerate(cells)
@@ -348,7 +367,7 @@ def test_the_cursor_is_one_cell_and_its_header_and_row_are_marked():
     under = [
         (y, text) for y, row in enumerate(rows) for text, style in row if style is PALETTE.cursor
     ]
-    assert [(y, len(text)) for y, text in under] == [(3, 5)]
+    assert [(y, len(text)) for y, text in under] == [(3, grid(scene, 78, 20, 0, 0).cell)]
     assert [y for y, row in enumerate(rows) if text_of(row).startswith("▶")] == [3]
     assert [text.strip() for text, style in header if style is PALETTE.selected] == ["the"]
 

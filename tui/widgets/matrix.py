@@ -11,6 +11,7 @@ from core.explain import BAND, DECADES, largest, nice_ceiling, shades
 from core.language import _
 from core.names import SCALES
 from core.text import label
+from tui.choices import ZOOMS
 from tui.labels import (
     DROPPED,
     MASKED_CELL,
@@ -60,10 +61,20 @@ def grid(scene: Scene, width: int, height: int, top: int, first_key: int) -> Gri
     label_cells = label_column(scene.queries, max(4, min(width // 5, 16)))
     room = width - _MARK - label_cells - 1
     aside = aside_cells(scene, room - cell + 1)
+    if cell >= _DIGITS_FROM:
+        cell = _labelled_cell(scene, room - aside)
     fit = max(1, (room - aside) // cell)
     first = window(count, fit, scene.key, first_key)
     rows = range(top, min(top + height - 1, len(scene.queries)))
     return Grid(label_cells, cell, rows, range(first, min(first + fit, count)), aside)
+
+
+def _labelled_cell(scene: Scene, room: int) -> int:
+    """Cells of the zoom, or as many more as the labels of the keys need, if all keys have them."""
+    zoom, most = scene.view.zoom, min(room // len(scene.keys), ZOOMS[-1])
+    if most <= zoom:
+        return zoom
+    return max(zoom, min(most, 1 + max(cell_len(label(token)) for token in scene.keys)))
 
 
 def aside_cells(scene: Scene, room: int) -> int:
@@ -125,11 +136,12 @@ def matrix_lines(scene: Scene, palette: Palette, shown: Grid, full: float) -> li
 def _cell(scene: Scene, value: float, part: float, cells: int) -> str:
     if cells < _DIGITS_FROM:
         return column(abs(part)) * cells
-    digits = min(scene.view.precision, cells - 3 if cells == _DIGITS_FROM else cells - 4)
+    zoom = scene.view.zoom
+    digits = min(scene.view.precision, zoom - 3 if zoom == _DIGITS_FROM else zoom - 4)
     if scene.signed:
-        text = short_signed(value, digits, cells - 1)
+        text = short_signed(value, digits, zoom - 1)
     else:
-        text = short_weight(value, digits) if cells == _DIGITS_FROM else weight(value, digits)
+        text = short_weight(value, digits) if zoom == _DIGITS_FROM else weight(value, digits)
     return f"{text:>{cells - 1}} "
 
 
