@@ -67,6 +67,18 @@ async def test_the_narrowest_wide_screen_shows_every_head_and_every_key():
         find(pilot, "the milk", "#pane-matrix")
 
 
+@pytest.mark.parametrize("size", [(120, 36), (60, 18)], ids=str)
+async def test_a_long_token_leaves_the_rest_of_a_title(size):
+    text = "pneumonoultramicroscopicsilicovolcanoconiosis is long"
+    async with open_app(make_view(text), size) as pilot:
+        titles = {"2": "…” attends to · layer 0 ─", "4": "…” · head 0 ─", "7": "…” · head 0 ─"}
+        for key, title in titles.items():
+            await press(pilot, key)
+            find(pilot, title)
+    async with open_app(make_view(text, compare="so is this", pane="compare"), size) as pilot:
+        find(pilot, "…” in this text · layer 0")
+
+
 async def test_the_only_pane_is_as_wide_as_the_screen():
     async with open_app(size=(80, 24)) as pilot:
         for pane in "1234":

@@ -28,7 +28,7 @@ from tui.pairs import pair_label, pair_sign, written
 from tui.scene import Scene
 from tui.theme import Palette, bar, signed_bar
 from tui.widgets.lines import Line, line_cells
-from tui.widgets.pane import Pane, window
+from tui.widgets.pane import Pane, around, window
 from tui.widgets.weights import label_column
 
 _MARK = 4  # the selected key, the sign of a token that one text has alone
@@ -177,16 +177,14 @@ class ComparePane(Pane):
         self._first_head = 0
 
     def title(self, scene: Scene, palette: Palette) -> Line:
-        place = _("layer {layer} · head {head}").format(
+        place = " · " + _("layer {layer} · head {head}").format(
             layer=scene.view.layer, head=scene.view.head
         )
         compared, query = scene.compared, scene.view.query
         both = isinstance(compared, Comparison) and compared.partner(query) is not None
-        return [
-            (f"“{label(scene.query_token)}”", palette.selected),
-            (_(" in both texts") if both else _(" in this text"), palette.strong),
-            (f" · {place}", palette.dim),
-        ]
+        message = "{token}" + (_(" in both texts") if both else _(" in this text"))
+        cells = self.title_cells - cell_len(place)
+        return [*around(message, label(scene.query_token), palette, cells), (place, palette.dim)]
 
     def foot(self, scene: Scene) -> list[str]:
         row, shown = self._row, self._parts

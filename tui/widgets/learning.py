@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding
 from textual.reactive import reactive
@@ -147,9 +148,11 @@ class LearningPane(Pane):
         places = [_("head {n}").format(n=scene.view.head)]
         if len(scene.trace.layers) > 1:
             places.insert(0, _("layer {n}").format(n=0))
+        place = "".join(f" · {place}" for place in places)
+        cells = self.title_cells - cell_len(place)
         return [
-            *around(_("Learn {token}"), label(scene.query_token), palette),
-            ("".join(f" · {place}" for place in places), palette.dim),
+            *around(_("Learn {token}"), label(scene.query_token), palette, cells),
+            (place, palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:

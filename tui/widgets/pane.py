@@ -17,6 +17,8 @@ from tui.widgets.lines import Line, Lines, fit
 
 WHEEL_ROWS = 3
 _FOOT_EDGES = 4  # cells of a corner and a blank at either side of the facts
+_TITLE_EDGES = 6
+_LEAST_TOKEN = 6  # cells of a token in a title
 _BETWEEN = " · "
 
 
@@ -48,12 +50,16 @@ def frame(
     ]
 
 
-def around(message: str, token: str, palette: Palette) -> Line:
-    """A title with the label of a token in the place of ``{token}``."""
+def around(message: str, token: str, palette: Palette, cells: int) -> Line:
+    """A title with the label of a token in the place of ``{token}``, which gives way where there
+    are fewer cells.
+    """
     before, after = message.split("{token}")
+    quoted = _("“{text}”")
+    room = cells - cell_len(before + quoted.format(text="") + after)
     return [
         (before, palette.strong),
-        (_("“{text}”").format(text=token), palette.selected),
+        (quoted.format(text=clip(token, max(_LEAST_TOKEN, room))), palette.selected),
         (after, palette.strong),
     ]
 
@@ -75,7 +81,7 @@ def _edge(
     left: str, title: Line, corner: str, width: int, edge: Style, right: bool = False
 ) -> Line:
     """A horizontal edge with a title in it, clipped with a sign."""
-    room = width - 6
+    room = width - _TITLE_EDGES
     shown: Line = []
     for text, style in title:
         part = clip(text, room)
@@ -83,7 +89,7 @@ def _edge(
         shown.append((part, style))
         if part != text:
             break
-    used = width - 6 - room
+    used = width - _TITLE_EDGES - room
     if not used:
         return [(left + "─" * (width - 2) + corner, edge)]
     rest = "─" * (width - 5 - used)
@@ -139,6 +145,11 @@ class Pane(Lines, can_focus=True):
     def foot_cells(self) -> int:
         """Room for the facts of the foot."""
         return self.size.width - 2 - _FOOT_EDGES
+
+    @property
+    def title_cells(self) -> int:
+        """Room for the title."""
+        return self.size.width - _TITLE_EDGES
 
     def follow_cursor(self, count: int, size: int, cursor: int) -> int:
         """Scroll to a cursor that moved; leave a place that the wheel chose."""

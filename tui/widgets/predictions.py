@@ -82,7 +82,7 @@ class PredictionsPane(Pane):
 
         ahead = follows(scene.trace)
         message = _("What follows {token}") if ahead else _("What {token} could be")
-        return around(message, label(scene.query_token), palette)
+        return around(message, label(scene.query_token), palette, self.title_cells)
 
     def foot(self, scene: Scene) -> list[str]:
         prediction = scene.prediction

@@ -111,10 +111,9 @@ class VectorsPane(Pane):
         words = scene.query_words
         several = words is not None and len(words[scene.query]) > 1
         name = _("Average of {token}") if several else _("Vectors of {token}")
-        return [
-            *around(name, label(scene.query_token), palette),
-            (" · " + _("head {n}").format(n=scene.view.head), palette.dim),
-        ]
+        place = " · " + _("head {n}").format(n=scene.view.head)
+        cells = self.title_cells - cell_len(place)
+        return [*around(name, label(scene.query_token), palette, cells), (place, palette.dim)]
 
     def foot(self, scene: Scene) -> list[str]:
         facts = [_("full bar {value:g}").format(value=self._table.full)] if self._table else []

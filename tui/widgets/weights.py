@@ -234,9 +234,11 @@ class WeightsPane(Pane):
         self._columns: Columns | None = None
 
     def title(self, scene: Scene, palette: Palette) -> Line:
+        place = scene.which + " · " + _("layer {n}").format(n=scene.view.layer)
+        cells = self.title_cells - cell_len(place)
         return [
-            *around(_("What {token} attends to"), label(scene.query_token), palette),
-            (scene.which + " · " + _("layer {n}").format(n=scene.view.layer), palette.dim),
+            *around(_("What {token} attends to"), label(scene.query_token), palette, cells),
+            (place, palette.dim),
         ]
 
     def foot(self, scene: Scene) -> list[str]:
