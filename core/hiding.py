@@ -29,12 +29,15 @@ def not_maskable(model: AnyModel) -> SettingError | None:
     if model.mask_token is not None:
         return None
     if model.causal:
-        said = _("{name} has no mask token, since it predicts what follows and sees nothing of it")
+        said = _(
+            "the model {name} has no mask token, since it predicts what follows and sees nothing"
+            " of it"
+        )
         return SettingError(
             said.format(name=model.name), _("look at its next token, with key 0 or --predictions")
         )
     return SettingError(
-        _("{name} has no mask token").format(name=model.name),
+        _("the model {name} has no mask token").format(name=model.name),
         _("open a model that was trained with one, such as BERT"),
     )
 

@@ -70,7 +70,9 @@ def no_predictions(model: AnyModel) -> SettingError | None:
         )
     if not model.predicts:
         return SettingError(
-            _("{name} has no language head, so it predicts no token").format(name=model.name),
+            _("the model {name} has no language head, so it predicts no token").format(
+                name=model.name
+            ),
             _("open a model that has one"),
         )
     return None

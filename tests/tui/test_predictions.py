@@ -191,7 +191,9 @@ async def test_special_token_is_refused_and_nothing_lost(tmp_path):
 async def test_no_mask_and_why(tmp_path):
     async with open_app(view("gpt2-head", tmp_path, mask=9)) as pilot:
         await press(pilot, "M")
-        assert warned(pilot).startswith("Gpt2-head has no mask token, since it predicts what")
+        assert warned(pilot).startswith(
+            "The model gpt2-head has no mask token, since it predicts what"
+        )
         assert not view_of(pilot).request.switches.masked
         assert " mask token" not in screen_lines(pilot.app)[-1]
     async with open_app(make_view()) as pilot:
@@ -203,7 +205,7 @@ async def test_no_predictions_and_why(tmp_path):
     headless = view("bert-plain", tmp_path, pane="weights")
     for start, words in (
         (make_view(), "The seeded model predicts nothing, since its weights are random"),
-        (headless, "Bert-plain has no language head, so it predicts no token"),
+        (headless, "The model bert-plain has no language head, so it predicts no token"),
     ):
         assert "predictions" not in panes(start)
         with pytest.raises(SettingError, match=words[1:]):
