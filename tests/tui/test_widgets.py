@@ -416,6 +416,16 @@ def test_zoomed_out_header_points_at_the_key():
 # Vectors.
 
 
+@pytest.mark.parametrize(
+    ("width", "count", "gap"), [(32, 2, 2), (58, 4, 2), (78, 6, 1), (118, 6, 2)]
+)
+def test_vectors_stand_closer_where_more_are_seen_for_it(width, count, gap):
+    """At 80 columns q, k and v stand beside what they are made of and what is made of them."""
+    shown = table(scene_of(TEXTS["words"]), width)
+    assert (len(shown.names), shown.gap) == (count, gap)
+    assert shown.dim + count * shown.column <= width
+
+
 @pytest.mark.parametrize("name", VECTORS)
 @pytest.mark.parametrize("width", [34, 58, 78, 198])
 def test_the_selected_vector_is_shown_with_its_numbers(width, name):

@@ -19,7 +19,7 @@ from tui.widgets.lines import Line
 from tui.widgets.pane import Pane, around, window
 
 _HALF_BAR = range(2, 9)
-_GAP = 2
+_GAPS = (2, 1)  # the closer one where more vectors are seen for it
 _NORM = "‖x‖"
 
 
@@ -28,13 +28,14 @@ class Table(NamedTuple):
 
     names: tuple[str, ...]
     dim: int
+    gap: int
     digits: int
     half: int
     full: float
 
     @property
     def column(self) -> int:
-        return _GAP + self.digits + 1 + 2 * self.half
+        return self.gap + self.digits + 1 + 2 * self.half
 
 
 def table(scene: Scene, width: int) -> Table:
@@ -43,11 +44,12 @@ def table(scene: Scene, width: int) -> Table:
     most = max(largest(scene.vector(name)) for name in VECTORS)
     digits = len(signed(-most, precision))
     dim = max(len(_NORM), len(str(scene.view.request.model.d_model - 1)))
-    narrowest = _GAP + digits + 1 + 2 * _HALF_BAR.start
-    fit = max(1, min(len(VECTORS), (width - dim) // narrowest))
-    half = ((width - dim) // fit - _GAP - digits - 1) // 2
+    rest = digits + 1 + 2 * _HALF_BAR.start
+    fits = {gap: max(1, min(len(VECTORS), (width - dim) // (gap + rest))) for gap in _GAPS}
+    gap = max(fits, key=lambda gap: fits[gap])
+    half = ((width - dim) // fits[gap] - gap - digits - 1) // 2
     half = max(0, min(half, _HALF_BAR.stop - 1))
-    return Table(_chosen(scene.view.vector, fit), dim, digits, half, nice_ceiling(most))
+    return Table(_chosen(scene.view.vector, fits[gap]), dim, gap, digits, half, nice_ceiling(most))
 
 
 def _chosen(selected: str, fit: int) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ def vector_lines(scene: Scene, palette: Palette, shown: Table, height: int, top:
     norms: Line = [(_NORM.rjust(shown.dim), palette.dim)]
     for values in vectors:
         length = f"{norm(values):.{scene.view.precision}f}"
-        norms.append((f"{'':{_GAP}}{length:>{shown.digits}}".ljust(shown.column), palette.dim))
+        norms.append((f"{'':{shown.gap}}{length:>{shown.digits}}".ljust(shown.column), palette.dim))
     lines.append(norms)
     return lines
 
@@ -85,14 +87,14 @@ def _cell(
     value = float(values[i])
     style = palette.negative if value < 0 else palette.positive if value > 0 else palette.base
     bar = signed_bar(value / shown.full, shown.half)
-    return f"{'':{_GAP}}{signed(value, precision):>{shown.digits}} {bar}", style
+    return f"{'':{shown.gap}}{signed(value, precision):>{shown.digits}} {bar}", style
 
 
 def _header(scene: Scene, palette: Palette, shown: Table) -> Line:
     line: Line = [(" " * shown.dim, palette.base)]
     for name in shown.names:
         chosen = name == scene.view.vector
-        space = " " * (_GAP + max(0, shown.digits - cell_len(_(name))))
+        space = " " * (shown.gap + max(0, shown.digits - cell_len(_(name))))
         text = pad(space + _(name), shown.column)
         line.append((text, palette.selected if chosen else palette.dim))
     return line
