@@ -29,6 +29,7 @@ from core.names import (
     PANES,
     PROJECTIONS,
     STAGES,
+    ZOOMS,
     mask_parts,
 )
 from core.runner import (
@@ -251,10 +252,13 @@ def _step(table: Table, limits: dict[str, int], panes: Sequence[str]) -> Step:
             places.append((name, table.whole(name, 0, _largest(limits, name) - 1)))
     if table.has("precision"):
         places.append(("precision", table.whole("precision", 1, MAX_DIGITS)))
+    if table.has("zoom"):
+        places.append(("zoom", table.number_of("zoom", ZOOMS)))
     switches = tuple(_switches(table)) if table.has("switches") else ()
     learning = tuple(_learning(table)) if table.has("learning") else ()
     step = Step(table.words("say"), tuple(places), switches, learning)
-    table.done("pane", "stage", "array", "attention", "precision", *_COUNTS, "switches", "learning")
+    names = ("pane", "stage", "array", "attention", "precision", "zoom")
+    table.done(*names, *_COUNTS, "switches", "learning")
     return step
 
 

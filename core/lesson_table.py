@@ -75,6 +75,13 @@ class Table:
             self.refuse(key, _("is {value}, out of range").format(value=shown(value)), hint)
         return int(value)
 
+    def number_of(self, key: str, numbers: Sequence[int]) -> int:
+        value = self.whole(key, min(numbers), max(numbers))
+        if value not in numbers:
+            names = ", ".join(map(str, numbers))
+            self.refuse(key, is_(value), _("choose one of {names}").format(names=names))
+        return value
+
     def yes_or_no(self, key: str) -> bool:
         value = self.get(key)
         if not isinstance(value, bool):

@@ -38,7 +38,7 @@ class Step:
     say : Words
     places : tuple of (name, value)
         Fields of a view: ``pane``, ``attention``, ``layer``, ``head``, ``query``, ``key``,
-        ``stage``, ``array``, ``dim``, ``component`` and ``precision``.
+        ``stage``, ``array``, ``dim``, ``component``, ``precision`` and ``zoom``.
     switches : tuple of (name, value)
         Fields of `Switches`; ``mask`` is a `Mask`.
     learning : tuple of (name, value)

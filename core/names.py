@@ -40,6 +40,8 @@ STAGES = (
     N_("z"),
     N_("output"),
 )
+# Widths of a matrix cell; below 5 there is no room for digits, at 0 all is pooled to the pane.
+ZOOMS = (0, 1, 2, 5, 7, 9)
 # Columns that a reading drops: special tokens, or the first key, a common sink.
 DROPS = ("specials", "first")
 # What the full colour of the matrix stands for; ``log`` goes down in powers of ten.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.language import N_
-from core.names import PANES, STATISTICS
+from core.names import PANES, STATISTICS, ZOOMS
 
 __all__ = [
     "CELLS",
@@ -25,8 +25,6 @@ EXAMPLE = "The ball is blue"
 EXAMPLE_TARGET = "La bola es azul"
 SMALLEST = (60, 18)  # columns and lines that a screen or a picture must have
 VECTORS = (N_("input"), "q", "k", "v", "z", "attn_out")
-# Widths of a matrix cell; below 5 there is no room for digits, at 0 all is pooled to the pane.
-ZOOMS = (0, 1, 2, 5, 7, 9)
 # Of the grid of heads: what is shown of each, as what, and in which order.
 SHOWN = (N_("badge"), *STATISTICS)
 CELLS = ("value", "matrix")

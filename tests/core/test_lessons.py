@@ -198,6 +198,8 @@ FAULTS = [
     (("query = 1", "query = 2"), "steps 1.query is 2, out of range: choose 0 to 1"),
     (("query = 1", "query = true"), "steps 1.query is True and no whole number"),
     (("query = 1", "dim = 2"), "steps 1.dim is 2, out of range: choose 0 to 1"),
+    (("query = 1", "zoom = 3"), "steps 1.zoom is 3: choose one of 0, 1, 2, 5, 7, 9"),
+    (("query = 1", "zoom = true"), "steps 1.zoom is True and no whole number: choose 0 to 9"),
     (("query = 1", 'array = "w_o"'), "steps 1.array is 'w_o': choose one of attn_scores, x,"),
     (('mask = "causal"', 'edits = ["x[0]=1"]'), "steps 2 is refused: x has 2 indexes and not 1"),
     (('mask = "causal"', 'edits = ["x[0,0]=a"]'), "steps 2.switches.edits is refused: “a” is no"),

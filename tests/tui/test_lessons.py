@@ -66,6 +66,27 @@ async def test_from_the_first_step_to_the_last_and_back(name):
             check(step)
 
 
+NUMBERS = [
+    ("by-hand", 6, "0.3057 0.0743 0.6200 0.3177 0.0381 0.6443"),
+    ("relations", 6, "0.6225 0.3775"),
+    ("no-projections", 5, "0.0742 0.0450 0.5483 0.3325"),
+    ("source-target", 1, "0.096 0.707 0.111 0.086"),
+    ("source-target", 2, "1.000 0.744 0.256"),
+    ("source-target", 5, "0.035 0.113 0.060 0.792"),
+    ("order", 6, "0.175 0.144 0.506 0.175"),
+]
+
+
+@pytest.mark.parametrize(("name", "step", "numbers"), NUMBERS)
+async def test_the_matrix_shows_the_numbers_that_are_told(name, step, numbers):
+    """A student compares them digit by digit, also where the weights are not seen beside it."""
+    async with open_at(name, step - 1, (80, 24)) as pilot:
+        assert view_of(pilot).pane == "matrix"
+        for number in numbers.split():
+            assert number.lstrip("0") in open_lesson(name).steps[step - 1].say.en
+            find(pilot, number, "#pane-matrix")
+
+
 def guide_step(pilot):
     return explorer_of(pilot.app).guide.step
 
