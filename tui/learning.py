@@ -129,7 +129,7 @@ def ending(trace: Trace) -> str | None:
     """Why learning ends here; None where it may go on."""
     learning = trace.request.learning
     if is_reached(trace):
-        return _("reached: every weight is within {near} of its wish").format(near=NEAR)
+        return _("reached to within {near} of the wish").format(near=NEAR)
     if learning is not None and learning.steps >= MAX_STEPS:
         return _("{count} steps are the limit").format(count=f"{MAX_STEPS:,}")
     return None

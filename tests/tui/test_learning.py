@@ -207,7 +207,7 @@ async def test_a_run_ends_when_the_row_is_as_wished():
         await settle(pilot)
         assert not is_running(pilot)
         assert learning_of(pilot).steps == 99
-        assert says(pilot, "reached: every weight")
+        assert says(pilot, "reached to within 0.001")
         await press(pilot, "space")
         assert not is_running(pilot)
         await press(pilot, "n")

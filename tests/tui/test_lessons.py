@@ -87,6 +87,21 @@ async def test_the_matrix_shows_the_numbers_that_are_told(name, step, numbers):
             find(pilot, number, "#pane-matrix")
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_the_curve_that_is_told_of_is_seen(language):
+    set_language(language)
+    async with open_at("learning", 3, (80, 24)) as pilot:
+        find(pilot, "1.648┤", "#pane-learning")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", bundled_paths())
+def test_a_step_is_read_on_one_page_at_80_columns(name, language):
+    """Where a page was turned for two words, they looked like another step."""
+    for step in open_lesson(name).steps:
+        assert len(list(wrap(getattr(step.say, language), 76))) <= 4
+
+
 def guide_step(pilot):
     return explorer_of(pilot.app).guide.step
 
