@@ -357,6 +357,7 @@ def works(key: str, view: View, seen: bool, beside: str | None, switched: bool) 
     in_numbers = view.pane == "numbers"
     editable = view.attention == "encoder"
     in_matrix = view.pane in ("matrix", "derivation")
+    divided = view.request.switches.normalizer != "linear"
     reads = (wide or view.pane in READ_PANES) and view.request.switches.normalizer != "none"
     hides = isinstance(model, CheckpointModel) and model.mask_token is not None
     return {
@@ -367,6 +368,8 @@ def works(key: str, view: View, seen: bool, beside: str | None, switched: bool) 
         "o": not targeted,
         "7": not targeted,
         "m": view.attention == "encoder",
+        "s": divided,
+        "t": divided,
         "x": view.attention != "decoder",
         "enter": not in_numbers or editable,
         "down": not by_rank,

@@ -17,6 +17,7 @@ from tests.tui.helpers import (
     make_view,
     open_app,
     press,
+    says,
     screen_lines,
     settle,
     view_of,
@@ -347,6 +348,23 @@ async def test_in_a_sorted_grid_arrows_are_hinted_at_by_rank(size):
         await press(pilot, "2")
         assert " ←→ head" in screen_lines(pilot.app)[-1]
         assert "rank" not in screen_lines(pilot.app)[-1]
+
+
+@pytest.mark.parametrize("key", ["s", "t", "T"])
+async def test_what_linear_attention_does_not_divide_is_not_switched_unseen(key):
+    async with open_app(start(), (200, 60)) as pilot:
+        find(pilot, "s scale", "KeyBar")
+        find(pilot, "t temperature", "KeyBar")
+        await press(pilot, "n")
+        assert "scale" not in screen_lines(pilot.app)[-1]
+        assert "temperature" not in screen_lines(pilot.app)[-1]
+        before = view_of(pilot).request
+        await press(pilot, key)
+        assert view_of(pilot).request == before
+        assert says(pilot, "Linear attention has no scores to divide")
+        await press(pilot, "n", key)
+        assert view_of(pilot).request.switches.normalizer == "none"
+        assert view_of(pilot).request.switches != before.switches
 
 
 async def test_a_click_on_a_hint_acts():

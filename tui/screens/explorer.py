@@ -346,7 +346,8 @@ class ExplorerScreen(
     # Switches.
 
     def action_switch(self, name: str) -> None:
-        self.submit(self.state.toggled(name))
+        if name != "scale" or self._divides():
+            self.submit(self.state.toggled(name))
 
     def action_undo(self) -> None:
         request = self.state.undone()
@@ -369,7 +370,15 @@ class ExplorerScreen(
             self.select(reading=changed(scene, change))
 
     def action_temperature(self, by: int) -> None:
-        self.submit(self.state.next_temperature(by))
+        if self._divides():
+            self.submit(self.state.next_temperature(by))
+
+    def _divides(self) -> bool:
+        """Whether scores are divided; linear attention makes none, which is said."""
+        if self.state.asked.switches.normalizer != "linear":
+            return True
+        self.warn(_("linear attention has no scores to divide; n chooses the normalizer"))
+        return False
 
     # The rest.
 
