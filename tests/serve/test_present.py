@@ -106,6 +106,7 @@ def test_a_viewer_explores_alone_and_catches_up(server):
         leader.wait_for(READY)
         viewer.wait_for(FOLLOWING)
         viewer.wait_for("head 0 ·")
+        viewer.wait_for("E explore alone")
         viewer.send("...mje3z")  # none of it does anything
         viewer.send("?")
         viewer.wait_for("esc close")

@@ -10,17 +10,20 @@ from click import ClickException
 from textual.binding import Binding
 
 from core.errors import AttnError
-from core.language import _
+from core.language import N_, _
 from tui.asked import PLACES
+from tui.keys import Hint
 from tui.screens.explorer import ExplorerScreen
 from tui.serve.allowed import action_name
 from tui.serve.live import Follower, Leader, shown
+from tui.widgets.bars import KeyBar
 from tui.widgets.sentence import Sentence
 
 if TYPE_CHECKING:
     from core.types import Request
     from tui.serve.allowed import Allowed
 
+_ALONE = Hint("E", N_("explore alone"), "E")
 # What a viewer can do while following: everything else is done by the presenter.
 _WHILE_FOLLOWING = frozenset(("follow", "help", "help_quit", "quit", "command_palette"))
 
@@ -69,6 +72,13 @@ class FollowingScreen(ExplorerScreen):
         self._show_following()
         if self.following and self._heard is not None:
             self._show(self._heard)
+
+    def _update_keys(self) -> None:
+        super()._update_keys()
+        if self.following:
+            bar = self.query_one(KeyBar)
+            hints, last = bar.hints
+            bar.hints = ((_ALONE, *hints), last)
 
     def _show_following(self) -> None:
         self._lock()

@@ -23,6 +23,7 @@ _ACTIONS = {
     for entry in group
     for key in entry.keys.split(",")
 }
+_ACTIONS["E"] = "follow"
 
 
 class DemoScreen(FollowingScreen):
