@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from core.checkpoint_model import CheckpointModel, Stack
 from core.runner import run
@@ -11,7 +12,7 @@ from tests.tui.helpers import make_view, real_view
 from tui.keys import BROWSING, BROWSING_LAST, EDITING, EDITING_LAST, MATRIX
 from tui.scene import Scene, View
 from tui.theme import DARK, make_palette
-from tui.widgets.bars import header_line, key_line, status_line
+from tui.widgets.bars import header_line, key_line, status_line, tab_texts
 from tui.widgets.lines import line_cells
 
 PALETTE = make_palette(DARK, "truecolor")
@@ -179,3 +180,23 @@ def test_the_key_bar_fits_and_every_hint_is_where_it_says(hints, last):
         for (end, _), hint in zip(ends, shown, strict=True):
             assert f"{hint[0]} {hint[1]}" in text[start:end]
             start = end
+
+
+@pytest.mark.parametrize("pane", ["weights", "numbers", "derivation", "compare"])
+@pytest.mark.parametrize("width", range(60, 110))
+def test_tabs_fit_and_the_active_one_has_its_name(pane, width):
+    texts = tab_texts(make_view(pane=pane, compare="another text"), width)
+    assert sum(cell_len(text) for _, text in texts) <= width
+    assert [text[1] for _, text in texts] == list("123456789")
+    assert dict(texts)[pane].strip().endswith(f" {pane}")
+
+
+def test_tabs_are_clipped_only_as_far_as_they_must_be():
+    """Words of the key bar come first: “derive” is read where “deriv…” was."""
+    two_texts = make_view(pane="compare", compare="another text")
+    assert "".join(text for _, text in tab_texts(two_texts, 80)) == (
+        " 1 tokens 2 weig… 3 matrix 4 vectors 5 derive 6 numbers 7 learn▸8 compare 9 grid"
+    )
+    assert "".join(text for _, text in tab_texts(make_view(), 72)) == (
+        " 1 tokens▸2 weights 3 matrix 4 vectors 5 derive 6 numbers 7 learn 9 grid"
+    )

@@ -49,7 +49,13 @@ _SHORTER = (
 )
 
 
-_SHORTEST_TAB = 6  # cells of a name, the sign of the cut among them
+# Of tabs; the key bar has these words, too.
+_SHORTER_TABS = {
+    N_("derivation"): N_("derive"),
+    N_("learning"): N_("learn"),
+    N_("predictions"): N_("predict"),
+}
+_SHORTEST_TAB = 5  # cells of a name, the sign of the cut among them
 
 
 class ViewLine(Lines):
@@ -192,25 +198,37 @@ class Tabs(ViewLine):
 
 def tab_texts(view: View | None, width: int) -> list[tuple[str, str]]:
     """Panes and what stands for them: key and name, closer where there is less room, and of all but
-    the active one clipped or only the key where there is least.
+    the active one a shorter name, some clipped, or only the key where there is least.
     """
     active = None if view is None else view.pane
     shown = PANES if view is None else panes(view)
 
-    def texts(cells: int, end: str = "") -> list[tuple[str, str]]:
-        named = {pane: _(pane) if pane == active else clip(_(pane), cells) for pane in shown}
+    def texts(names: dict[str, str], end: str = "") -> list[tuple[str, str]]:
         return [
             (pane, f"{'▸' if pane == active else ' '}{pane_key(pane)} {name}".rstrip() + end)
-            for pane, name in named.items()
+            for pane, name in names.items()
         ]
 
-    longest = max(cell_len(_(pane)) for pane in shown)
-    tries = [(longest, " "), *((cells, "") for cells in range(longest, _SHORTEST_TAB - 1, -1))]
-    for cells, end in tries:
-        found = texts(cells, end)
-        if sum(cell_len(text) for _, text in found) <= width:
+    def over(found: list[tuple[str, str]]) -> int:
+        return sum(cell_len(text) for _, text in found) - width
+
+    whole = {pane: _(pane) for pane in shown}
+    short = {pane: _(pane if pane == active else _SHORTER_TABS.get(pane, pane)) for pane in shown}
+    clipped = _clipped(short, active, over(texts(short)))
+    for found in (texts(whole, " "), texts(whole), texts(short), texts(clipped)):
+        if over(found) <= 0:
             return found
-    return texts(0, " ")
+    return texts({pane: _(pane) if pane == active else "" for pane in shown}, " ")
+
+
+def _clipped(names: dict[str, str], active: str | None, cells: int) -> dict[str, str]:
+    """Names with as many cells less, the longest clipped first and the active one not at all."""
+    for pane in sorted(names, key=lambda pane: -cell_len(names[pane])):
+        long = cell_len(names[pane])
+        if pane != active and cells > 0 and long > _SHORTEST_TAB:
+            names = {**names, pane: clip(names[pane], max(_SHORTEST_TAB, long - cells))}
+            cells -= long - cell_len(names[pane])
+    return names
 
 
 class KeyBar(Lines):
