@@ -33,7 +33,7 @@ from tui.wording import (
 # What is to be said of weights, and how where there is less room.
 _SHORTER_CAVEATS = {
     RANDOM: (N_("random: the mechanism, not meaning"), N_("random: no meaning")),
-    TRAINED: (N_("trained: attention is not explanation"), N_("trained: no explanation")),
+    TRAINED: (N_("trained: attention is not explanation"), N_("trained: where, not why")),
 }
 # Step after step, until all fits. Translated too; a short form may equal the long one.
 _SHORTER = (
