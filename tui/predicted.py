@@ -47,10 +47,13 @@ def texts_around(tokens: Tokens, index: int) -> tuple[str, str]:
     return visible("".join(parts[:cut])), visible("".join(parts[cut:]))
 
 
-def actual_in_words(prediction: Prediction, precision: int) -> str:
+def actual_in_words(prediction: Prediction, tokens: Tokens, precision: int) -> str:
     """What stands there, and how probable the model finds it."""
     actual = prediction.actual
     if actual is None:
+        behind = tokens.text[tokens[prediction.position].end :].strip()
+        if behind and len(tokens) < tokens.total:
+            return _("The text goes on, beyond what is run.")
         return _("The text ends here.")
     said = (
         _("“{token}” follows: {probability}, rank {rank:,} of {all:,}")

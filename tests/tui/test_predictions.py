@@ -69,6 +69,16 @@ async def test_next_token_is_that_of_transformers(tmp_path):
         assert says(pilot, "The text ends here.")
 
 
+async def test_a_text_that_was_cut_does_not_end_where_the_model_does(tmp_path):
+    text = "t5 " * 100
+    async with open_app(view("gpt2-head", tmp_path, text=text), (80, 24)) as pilot:
+        tokens = explorer_of(pilot.app).scene.queries
+        assert len(tokens) < tokens.total
+        await press(pilot, "end")
+        assert says(pilot, "The text goes on, beyond what is run.")
+        assert not says(pilot, "The text ends here.")
+
+
 async def test_expected_token_that_follows_is_marked(tmp_path):
     made = core_predictions.predict(run(view("gpt2-head", tmp_path).request), 0)
     text = f"t5 t{made.top[2].token.id}"

@@ -112,7 +112,7 @@ def _one_place(trace: Trace, made: Prediction, precision: int, width: int | None
     names = [f"{one.rank:>{len(str(len(made.top)))}} {_name(one)}" for one in made.top]
     yield from folded(Names(columns, names), TextRows(columns, rows), width)
     yield rest_in_words(made, precision)
-    yield actual_in_words(made, precision)
+    yield actual_in_words(made, tokens, precision)
 
 
 def predicted_csv(trace: Trace, shown: Sequence[int]) -> Iterator[str]:

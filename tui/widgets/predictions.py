@@ -33,7 +33,7 @@ def prediction_lines(
     lines: list[Line] = [[(f" {place_in_words(prediction, tokens, width - 2)}", palette.dim)]]
     lines += [
         [(f" {line}", palette.strong)]
-        for line in wrap(actual_in_words(prediction, precision), width - 2)
+        for line in wrap(actual_in_words(prediction, tokens, precision), width - 2)
     ]
     return [*lines, [], *_rows(prediction, precision, palette, width)]
 
