@@ -293,6 +293,17 @@ async def test_2000_tokens_show_only_what_is_there():
         assert len(screen_lines(pilot.app)) == 36
 
 
+async def test_a_pooled_cell_of_one_key_names_that_key():
+    text = " ".join(f"w{i}" for i in range(100))
+    async with open_app(make_view(text, zoom=0, pane="matrix"), (80, 24)) as pilot:
+        shown = pilot.app.screen.query_one("#pane-matrix")._bins
+        column = next(i for i in range(shown.shape[1]) if len(shown.ranges(0, i)[1]) == 1)
+        key = shown.ranges(0, column)[1].start
+        for _ in range(column):
+            await press(pilot, "right")
+        assert says(pilot, f"× keys {key}: max")
+
+
 async def test_a_pooled_matrix_is_read_as_the_others_are():
     async with open_app(start(query=100, key=50)) as pilot:
         await press(pilot, "F")  # the column of the selected key is dropped

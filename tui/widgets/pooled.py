@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from core.explain import shades
 from core.language import _
 from core.pooling import Pooled, RankedPair, edges, strongest, strongest_in
-from tui.labels import DROPPED, MASKED_CELL, pad, signed, weight
+from tui.labels import DROPPED, MASKED_CELL, pad, run_of, signed, weight
 from tui.scene import Scene
 from tui.theme import Palette, column, ramp_step
 from tui.widgets.lines import Line, append
@@ -69,8 +69,8 @@ class Bins:
             write = signed if scene.signed else weight
             value = write(float(found.values[place]), view.precision)
             number = f"{_(view.pool)} {value}"
-        return _("queries {q0}–{q1} × keys {k0}–{k1}: {number}").format(
-            q0=queries.start, q1=queries.stop - 1, k0=keys.start, k1=keys.stop - 1, number=number
+        return _("queries {queries} × keys {keys}: {number}").format(
+            queries=run_of(queries), keys=run_of(keys), number=number
         )
 
     def strongest(self, scene: Scene, row: int, column: int) -> dict[str, int]:
