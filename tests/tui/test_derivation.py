@@ -3,6 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
+from core.language import set_language
 from core.names import STAGES
 from tests.tui.helpers import (
     explorer_of,
@@ -137,7 +138,7 @@ async def test_results_are_hidden_and_shown_one_by_one():
         await press(pilot, "r")
         hidden = [line for line in pane_lines(pilot) if "____" in line]
         assert len(hidden) == 5  # four products and their sum
-        find(pilot, "5 to guess", PANE)
+        find(pilot, "5 to guess: r shows one, R all", PANE)
         for left in (4, 3, 2, 1):
             await press(pilot, "r")
             assert sum("____" in line for line in pane_lines(pilot)) == left
@@ -145,6 +146,14 @@ async def test_results_are_hidden_and_shown_one_by_one():
         assert pane_lines(pilot) == whole
         await press(pilot, "r", "R")
         assert pane_lines(pilot) == whole
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_how_many_are_to_guess_is_said_where_the_keys_have_no_room(language):
+    set_language(language)
+    async with open_app(start(stage="projections"), (60, 18)) as pilot:
+        await press(pilot, "r")
+        find(pilot, {"en": "to guess", "zh": "个待猜"}[language], PANE)
 
 
 async def test_another_key_begins_a_new_guess():

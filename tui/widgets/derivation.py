@@ -13,7 +13,7 @@ from core.names import STAGES
 from tui.scene import Scene, stages
 from tui.theme import Palette
 from tui.widgets.lines import Line
-from tui.widgets.pane import Pane
+from tui.widgets.pane import Pane, cells_of
 
 if TYPE_CHECKING:
     from tui.printing.derivation import Block
@@ -69,8 +69,10 @@ class DerivationPane(Pane):
         said = _("stage {n} of {all}: {name}")
         known = stages(scene.view.request.model)
         facts = [said.format(n=known.index(stage) + 1, all=len(known), name=_(stage))]
-        if self._hidden():
-            facts.append(_("{n} to guess").format(n=len(self._hidden())))
+        if hidden := len(self._hidden()):
+            keys = _("{n} to guess: r shows one, R all").format(n=hidden)
+            fits = cells_of([*facts, keys]) <= self.foot_cells
+            facts.append(keys if fits else _("{n} to guess").format(n=hidden))
         total, shown = len(self._all(None)), self.size.height - 2
         if total > shown:
             last = min(self.top + shown, total) - 1
