@@ -5,8 +5,10 @@ import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
+from rich.cells import cell_len
 from textual.worker_manager import WorkerManager
 
 from core.language import set_language
@@ -19,9 +21,10 @@ from tests.tui.helpers import HOSTILE, make_view, open_app
 from tui import state
 from tui.app import AttnApp
 from tui.commands.show import OF_A_PICTURE, show
+from tui.labels import graphemes
 from tui.lessons import view_at
 from tui.options import places
-from tui.picture import drawn_in
+from tui.picture import drawn_in, in_cells
 from tui.scene import View
 
 TEXT = "The black cat drank the milk"
@@ -41,7 +44,7 @@ def plain(svg):
 
 async def of_the_explorer(view, size=(120, 36), **options):
     async with open_app(view, size, **options) as pilot:
-        return plain(pilot.app.export_screenshot())
+        return plain(in_cells(pilot.app.export_screenshot()))
 
 
 def words_of(svg):
@@ -49,6 +52,27 @@ def words_of(svg):
     root = ElementTree.fromstring(svg)
     texts = root.iter("{http://www.w3.org/2000/svg}text")
     return "".join("".join(each.itertext()) for each in texts).replace("\xa0", " ")
+
+
+CELL = 12.2
+WIDE = ("我想吃酸菜鱼", "👩\u200d👩\u200d👧 🇨🇳 naïve cafe\u0301", "나는 밥을 ok", "แกงส้ม a")
+
+
+@pytest.mark.parametrize("text", WIDE)
+def test_every_text_stands_on_its_cells(text):
+    """Rich gives wide characters one cell each; in a browser they lay over each other."""
+    root = ElementTree.fromstring(drawn("--lang", "zh", "--size", "80x24", text))
+    lines = {}
+    for each in root.iter("{http://www.w3.org/2000/svg}text"):
+        if "textLength" in each.attrib and each.text != "\n":
+            cells = cell_len(each.text)
+            assert float(each.get("textLength")) == pytest.approx(CELL * cells, rel=1e-4)
+            assert cells == len(each.text) or len(graphemes(each.text)) == 1
+            lines.setdefault(each.get("y"), []).append((float(each.get("x")), CELL * cells))
+    assert len(lines) == 24
+    for line in lines.values():
+        for (x, length), (following, _) in pairwise(line):
+            assert x + length <= following + 0.1
 
 
 @pytest.mark.parametrize("pane", ["tokens", "weights", "matrix", "vectors", "derivation"])
