@@ -102,6 +102,15 @@ def test_a_step_is_read_on_one_page_at_80_columns(name, language):
         assert len(list(wrap(getattr(step.say, language), 76))) <= 4
 
 
+async def test_the_first_stage_is_seen_where_a_lesson_leaves_few_lines():
+    """Below what is said of all stages it would be out of sight."""
+    async with open_at("by-hand", 0, (60, 18)) as pilot:
+        find(pilot, "1 embedding: the rows of", "#pane-derivation")
+        find(pilot, "dim ", "#pane-derivation")
+    async with open_at("by-hand", 0, (80, 24)) as pilot:
+        find(pilot, "Every number is worked out", "#pane-derivation")
+
+
 def guide_step(pilot):
     return explorer_of(pilot.app).guide.step
 

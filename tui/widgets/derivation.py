@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 Piece = Sequence[tuple[str, str]]
+_SEEN = 4  # lines of a stage that are worth seeing: its title, its columns and two rows
 _NUMBER = re.compile(r"[+-]?\d+\.\d+")
 
 
@@ -83,16 +84,19 @@ class DerivationPane(Pane):
     def body(self, scene: Scene, palette: Palette, width: int, height: int) -> list[Line]:
         if scene.view.stage != self._stage:
             self._stage = scene.view.stage
-            self.top = self._start_of_last()
+            self.top = self._start_of_last(height)
         lines = self._all(palette)
         self.top = max(0, min(self.top, len(lines) - height))
         return lines[self.top : self.top + height]
 
-    def _start_of_last(self) -> int:
-        """Line where the last stage begins, with the blank line before it."""
-        if not self.blocks or self._last() <= 1:
+    def _start_of_last(self, height: int) -> int:
+        """Line where the last stage begins, with the blank line before it; what stands before the
+        first stage is seen with it, where both have the room.
+        """
+        if not self.blocks:
             return 0
-        return sum(len(block.lines) + 2 for block in self.blocks[: self._last()]) - 1
+        start = sum(len(block.lines) + 2 for block in self.blocks[: self._last()]) - 1
+        return 0 if self._last() <= 1 and start + _SEEN <= height else start
 
     def _all(self, palette: Palette | None) -> list[Line]:
         """Every line, or as many empty ones where only their number is wanted."""
