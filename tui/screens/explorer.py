@@ -37,6 +37,7 @@ from tui.screens.learning import LearningScreen
 from tui.screens.numbers import NumbersScreen
 from tui.screens.on_demand import make_pane
 from tui.screens.pairs import PairsScreen
+from tui.screens.switches import SwitchesScreen
 from tui.screens.tracing import TracingScreen
 from tui.screens.trained import PREDICTIONS, TrainedScreen
 from tui.terminal.compositor import SpansCompositor
@@ -71,6 +72,7 @@ class ExplorerScreen(
     NumbersScreen,
     TrainedScreen,
     LearningScreen,
+    SwitchesScreen,
     TracingScreen,
 ):
     """One sentence, its tokens, its weights and its vectors."""
@@ -342,43 +344,6 @@ class ExplorerScreen(
     def action_focus_pane(self) -> None:
         self._publish()
         self.set_focus(self._pane(self.state.view.pane))
-
-    # Switches.
-
-    def action_switch(self, name: str) -> None:
-        if name != "scale" or self._divides():
-            self.submit(self.state.toggled(name))
-
-    def action_undo(self) -> None:
-        request = self.state.undone()
-        if request is None:
-            self.warn(_("there is no switch to undo; an edit of the text leaves none"))
-        else:
-            self.submit(request)
-
-    def action_read(self, change: str) -> None:
-        """Read patterns another way: nothing is computed anew."""
-        from tui.reading import changed, refused  # most sessions read them as they are
-
-        if self.scene is None:
-            return
-        scene = self.state.as_read(self.scene)
-        sentence = refused(scene, change)
-        if sentence:
-            self.warn(sentence)
-        else:
-            self.select(reading=changed(scene, change))
-
-    def action_temperature(self, by: int) -> None:
-        if self._divides():
-            self.submit(self.state.next_temperature(by))
-
-    def _divides(self) -> bool:
-        """Whether scores are divided; linear attention makes none, which is said."""
-        if self.state.asked.switches.normalizer != "linear":
-            return True
-        self.warn(_("linear attention has no scores to divide; n chooses the normalizer"))
-        return False
 
     # The rest.
 
