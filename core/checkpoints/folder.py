@@ -26,6 +26,7 @@ class Shards:
     """
 
     def __init__(self, files: list[SafetensorsFile]) -> None:
+        self._files = files
         self._places: dict[str, tuple[SafetensorsFile, str]] = {}
         for file in files:
             for name in file.shapes:
@@ -43,6 +44,10 @@ class Shards:
                 _("download the model's files again"),
             )
         self._places[new] = file, name
+
+    def check_unchanged(self) -> None:
+        for file in self._files:
+            file.check_unchanged()
 
     def is_view(self, name: str) -> bool:
         file, old = self._places[name]

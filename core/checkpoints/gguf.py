@@ -88,6 +88,9 @@ class GgufTensors:
         }
         self.shapes = {new: file.shapes[old] for new, old in self._names.items()}
 
+    def check_unchanged(self) -> None:
+        self._file.check_unchanged()
+
     def is_view(self, name: str) -> bool:
         return self._file.is_view(self._names[name]) and not self._heads(name)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from core.checkpoints.mapping import let_go
+from core.checkpoints.mapping import check_unchanged, let_go, state_of
 from core.checkpoints.plain import HEAD, damaged, refuse_foreign, shown, unreadable
 from core.errors import ModelError
 from core.language import _
@@ -68,12 +68,17 @@ class GgufFile:
         self._package = gguf
         walk = _Walk(path)
         self._bytes = walk.bytes
+        self._state = state_of(path)
         self.metadata, self._places = _walk_header(walk, gguf)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Every tensor's name and shape."""
         return {name: place.shape for name, place in self._places.items()}
+
+    def check_unchanged(self) -> None:
+        """Raise ModelError if the file was written to since."""
+        check_unchanged(self.path, self._state)
 
     def is_view(self, name: str) -> bool:
         """Whether `read` gives the file's own bytes."""

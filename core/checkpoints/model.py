@@ -201,7 +201,7 @@ class Model:
         BudgetError
             The arrays would not fit into memory.
         ModelError
-            The numbers are not finite.
+            The numbers are not finite, or a file was written to since it was opened.
         """
         encoder, decoder = self._plan.encoder, self._plan.decoder
         if not ids:
@@ -210,6 +210,7 @@ class Model:
         stacks = [(stack, tokens) for stack, tokens in given if stack is not None and tokens]
         for stack, tokens in stacks:
             check_ids(stack.facts, tokens)
+        self._tensors.check_unchanged()
         unmade = sum(self._stack_weights(stack).unmade_bytes for stack, _tokens in stacks)
         sizes = [(stack.facts, len(tokens)) for stack, tokens in stacks]
         check_budget(sizes, len(ids), unmade, keep_patterns)
@@ -251,6 +252,7 @@ class Model:
                 _("{name} has no language head").format(name=self.name),
                 _("open a model that predicts words"),
             )
+        self._tensors.check_unchanged()
         if self._head is None:
             self._head = Head(self._plan.head, self._tensors)
         with np.errstate(all="ignore"):  # said below, in words

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from core.checkpoints.mapping import let_go
+from core.checkpoints.mapping import check_unchanged, let_go, state_of
 from core.checkpoints.plain import (
     HEAD,
     damaged,
@@ -55,6 +55,7 @@ class SafetensorsFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._bytes, self._data = _open(path)
+        self._state = state_of(path)
         header = _parse(path, self._bytes[8 : self._data])
         self._places = {
             name: _place(path, name, entry)
@@ -67,6 +68,10 @@ class SafetensorsFile:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Every tensor's name and shape."""
         return {name: shape for name, (_, shape, _, _) in self._places.items()}
+
+    def check_unchanged(self) -> None:
+        """Raise ModelError if the file was written to since."""
+        check_unchanged(self.path, self._state)
 
     def is_view(self, name: str) -> bool:
         """Whether `read` gives the file's own bytes, which take no memory of their own."""

@@ -30,6 +30,9 @@ class Tensors(Protocol):
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Every tensor's name and shape."""
 
+    def check_unchanged(self) -> None:
+        """Raise ModelError if a file was written to since it was opened."""
+
     def is_view(self, name: str) -> bool:
         """Whether `read` gives the file's own bytes."""
 

@@ -465,6 +465,25 @@ def test_a_pipe_or_a_device_in_the_place_of_an_index(llama):
     assert f"{index} is a pipe or a device" in refused(llama)
 
 
+@pytest.mark.parametrize("name", ["bert-plain", "llama-shards", "gguf-llama"])
+def test_a_file_that_is_written_to_while_it_is_open(tmp_path, name):
+    """Of a mapped file that was made shorter the rest cannot be read: the process ends (SIGBUS)."""
+    folder = copied(name, tmp_path)
+    file = max([*folder.glob("*.safetensors"), *folder.glob("*.gguf")])
+    model = open_model(file if file.suffix == ".gguf" else folder)
+    before = model.run(IDS).last
+    shutil.copy(file, tmp_path / "new")
+    os.replace(tmp_path / "new", file)  # another file: what was opened stays as it is
+    assert model.run(IDS).last is before
+    model = open_model(file if file.suffix == ".gguf" else folder)
+    os.truncate(file, 0)
+    with pytest.raises(ModelError, match="has changed since it was opened: start again"):
+        model.run(IDS)
+    if model.has_head:
+        with pytest.raises(ModelError, match="has changed since it was opened"):
+            model.logits(before)
+
+
 def test_the_tensors_that_a_test_edits_are_the_files(bert):
     """The tests' own reader and writer agree with the file."""
     before = read_tensors(bert / "model.safetensors")
