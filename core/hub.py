@@ -131,14 +131,14 @@ def cached(name: HubName) -> Path | None:
 
 def _is_whole(folder: Path) -> bool:
     def has(names: Sequence[str]) -> bool:
-        return all((folder / name).is_file() for name in names)
+        return all(os.path.isfile(folder / name) for name in names)  # of any name
 
     if not (has([CONFIG]) and any(map(has, TOKENIZERS))):
         return False
     if (folder / SINGLE).is_file():
         return True
     try:
-        return all((folder / shard).is_file() for shard in shards_of(folder))
+        return has(shards_of(folder))
     except ModelError:  # no index, or none that can be read
         return False
 

@@ -115,7 +115,7 @@ def _where(folder: Path) -> dict[str, str]:
 def _open_shards(folder: Path) -> Shards:
     where, names = _where(folder), shards_of(folder)
     paths = [folder / name for name in names]
-    missing = [path.name for path in paths if not path.is_file()]
+    missing = [path.name for path in paths if not os.path.isfile(path)]  # of any name
     if missing:
         raise ModelError(
             counted(

@@ -11,6 +11,7 @@ import pytest
 from core import counts, found_models
 from core.errors import ModelError
 from core.found_models import look_into, model_path, named_paths
+from core.hub import HubName, cached
 from core.trained import describe
 from tests.core.small_checkpoints import REFERENCE, edit_config, speaking
 
@@ -70,6 +71,16 @@ def test_a_model_that_nobody_may_read_hides_no_other(home, monkeypatch):
     assert named_paths() == {"some/a": shut.parents[1], "some/b": links}
     assert look_into("some/a", shut).fault == "config.json cannot be read (Permission denied)"
     assert look_into("some/b", links).fault == ""
+
+
+def test_a_cached_model_with_a_shard_whose_name_no_system_has(home):
+    hub = home / ".cache" / "huggingface" / "hub"
+    links = snapshot(hub, "models--some--llama", "llama-shards")
+    (links / "model.safetensors.index.json").unlink()
+    index = json.dumps({"weight_map": {"a": "x" * 3000}})
+    (links / "model.safetensors.index.json").write_text(index)
+    assert look_into("some/llama", links).fault.startswith("lacks a file of its weights: xxx")
+    assert cached(HubName("some/llama")) is None
 
 
 def test_a_cache_that_cannot_be_read(home, monkeypatch):

@@ -114,6 +114,12 @@ def test_missing_shards_are_listed_together(llama):
     assert "00002" in message
 
 
+def test_a_shard_whose_name_no_system_has(llama):
+    index = llama / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "x" * 3000}}))
+    assert f"{llama} lacks a file of its weights: xxx" in refused(llama)
+
+
 def test_tensor_that_is_not_in_its_shard(llama):
     """C13: the index says where, and it is not there."""
     path = llama / "model.safetensors.index.json"
