@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.checkpoints.plain import json_object, pickled, shown
+from core.checkpoints.plain import json_object, listed, pickled, shown
 from core.checkpoints.safetensors import SafetensorsFile
 from core.errors import ModelError
 from core.language import _, counted
@@ -14,6 +14,7 @@ from core.transformer_types import Float32
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+_NAMED = 5  # missing files that a message lists
 
 
 class Shards:
@@ -122,7 +123,7 @@ def _open_shards(folder: Path) -> Shards:
                 "{folder} lacks a file of its weights: {names}",
                 "{folder} lacks {n} files of its weights: {names}",
                 len(missing),
-            ).format(folder=shown(folder), n=len(missing), names=", ".join(map(shown, missing))),
+            ).format(folder=shown(folder), n=len(missing), names=listed(missing, _NAMED)),
             _("download the rest of the model"),
         )
     files = dict(zip(names, map(SafetensorsFile, paths), strict=True))

@@ -114,6 +114,15 @@ def test_missing_shards_are_listed_together(llama):
     assert "00002" in message
 
 
+def test_many_missing_shards_leave_room_for_what_to_do(llama):
+    """As after a download that was broken off: with all of 30 names the hint was cut away."""
+    where = {f"t{i}": f"model-{i:05}-of-00030.safetensors" for i in range(1, 31)}
+    (llama / "model.safetensors.index.json").write_text(json.dumps({"weight_map": where}))
+    message = refused(llama)
+    assert f"lacks 30 files of its weights: {where['t1']}, " in message
+    assert "00005-of-00030.safetensors …: download the rest of the model" in message
+
+
 def test_a_shard_whose_name_no_system_has(llama):
     index = llama / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "x" * 3000}}))
