@@ -142,6 +142,8 @@ def _longrope_factor(rope: Config, config: Config) -> float:
     limit = config.size("max_position_embeddings")
     top = config.get("original_max_position_embeddings", default=limit)
     original = rope.number("original_max_position_embeddings", default=top)
+    if original <= 1:  # its logarithm divides
+        raise config.refusal("original_max_position_embeddings", original)
     factor = rope.number("factor", default=limit / original)
     return 1.0 if factor <= 1 else math.sqrt(1 + math.log(factor) / math.log(original))
 

@@ -269,6 +269,16 @@ def test_rotation_that_is_given_in_two_ways(llama, settings, name):
     assert f"config.json gives {name} twice, as " in refused(llama)
 
 
+@pytest.mark.parametrize("length", [1, 0.5])
+def test_a_text_too_short_for_longrope(tmp_path, length):
+    """Its logarithm divides, or is of nothing."""
+    folder = copied("phi3-long", tmp_path)
+    before = json.loads((folder / "config.json").read_text())["rope_parameters"]
+    changed = before | {"original_max_position_embeddings": length}
+    edit_config(folder, rope_parameters=changed)
+    assert f"original_max_position_embeddings {length:.1f} is not supported" in refused(folder)
+
+
 def test_harmless_settings_are_no_reason_to_refuse(bert):
     edit_config(
         bert,
