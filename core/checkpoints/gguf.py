@@ -13,7 +13,7 @@ from typing import Any
 
 from core.checkpoints.config import Config
 from core.checkpoints.gguf_file import GgufFile
-from core.checkpoints.plain import shown
+from core.checkpoints.plain import shown, whole
 from core.errors import ModelError
 from core.language import _
 from core.transformer_types import Float32
@@ -59,6 +59,7 @@ _SETTINGS = {
     "final_logit_softcapping": "final_logit_softcapping",
     "rope.freq_base_swa": "rope_local_base_freq",
 }  # fmt: skip
+_SIZES = ("block_count", "embedding_length", "attention.head_count", "attention.key_length")
 _HANDLED = {
     "vocab_size", "rope.dimension_count", "attention.value_length", "rope.scaling.type",
     "rope.scaling.factor", "rope.scaling.original_context_length", "rope.scaling.finetuned",
@@ -125,7 +126,7 @@ def open_gguf(path: Path) -> tuple[Config, GgufTensors, GgufFile]:
             _("join them: llama-gguf-split --merge, the first part, the name of the whole"),
         )
     architecture = file.metadata.get("general.architecture")
-    if architecture not in _MODEL_TYPES:
+    if not isinstance(architecture, str) or architecture not in _MODEL_TYPES:
         raise ModelError(
             _("{path}: architecture {name} is not supported").format(
                 path=shown(path), name=shown(repr(architecture))
@@ -151,6 +152,9 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
         off = value is not True and value in (0, 1.0, "")
         if name not in _SETTINGS and name not in handled and not off:
             raise where.refusal(start + name, value)
+    for name in _SIZES:  # with which the others are worked out
+        if not whole(given.get(name, 0)):
+            raise where.refusal(start + name, given[name])
     causal = given.get("attention.causal", True)
     if architecture != "bert" and causal is not True:  # some are trained on to see both sides
         raise where.refusal(start + "attention.causal", causal)
@@ -169,7 +173,7 @@ def _settings(file: GgufFile, architecture: str) -> dict[str, Any]:
     if architecture == "bert":
         return settings | _of_bert(file, given, where)
     head = given.get("attention.key_length")
-    if head is None and isinstance(given.get("attention.head_count"), int):
+    if head is None and "attention.head_count" in given:
         head = given.get("embedding_length", 0) // max(given["attention.head_count"], 1)
     if architecture == "phi3":
         settings |= _of_phi3(given, head)

@@ -44,6 +44,7 @@ def written(path, tensors=(), architecture="llama", **settings):
             int: writer.add_uint32,
             float: writer.add_float32,
             bool: writer.add_bool,
+            list: writer.add_array,
         }
         add[type(value)](name, value)
     for name, stored, kind in tensors:
@@ -171,6 +172,26 @@ def test_setting_that_is_not_known(tmp_path, name, value):
     settings = {"llama__attention__head_count": 4, "llama__embedding_length": 32}
     path = written(tmp_path / "a.gguf", **settings, **{name: value})
     assert name.replace("__", ".") in refused(path) or "rope.scaling.type" in refused(path)
+
+
+@pytest.mark.parametrize("architecture", ["gemma3", "phi3", "qwen3"])
+@pytest.mark.parametrize("value", [[1, 2], "x", float("nan"), True])
+@pytest.mark.parametrize(
+    "name", ["block_count", "embedding_length", "attention__head_count", "attention__key_length"]
+)
+def test_size_that_is_no_number(tmp_path, architecture, name, value):
+    """Others are worked out from it before anything looks at it: that ended in a traceback."""
+    settings = {f"{architecture}__attention__head_count": 4, f"{architecture}__block_count": 2}
+    settings[f"{architecture}__{name}"] = value
+    path = written(tmp_path / "a.gguf", architecture=architecture, **settings)
+    assert f"{architecture}.{name.replace('__', '.')} " in refused(path)
+
+
+def test_architecture_that_is_no_word(tmp_path):
+    path = tmp_path / "a.gguf"
+    listed = text(b"general.architecture") + struct.pack("<IIQI", 9, 4, 1, 7)
+    path.write_bytes(head(settings=1) + listed + bytes(50))
+    assert "architecture [7] is not supported" in refused(path)
 
 
 def bits(value, start, count):
