@@ -38,41 +38,55 @@ def presenter(server, size=(80, 24)):
 
 def test_viewers_see_what_the_presenter_does(server):
     """Text, model, token, head, pane and the step of a lesson; sizes are each one's own."""
-    with server.client(*server.key) as early, presenter(server, (120, 36)) as leader:
-        early.wait_for(FOLLOWING)
-        leader.wait_for("you present")
-        leader.send("e")
-        leader.wait_for("esc done")
-        leader.send(" 我想")
-        for session in (leader, early):
-            session.wait_for("5 tokens")
-        early.wait_for("The cat sat 我想")
-        leader.send("\x1b")
-        leader.wait_for(READY)
-        leader.send(".")
-        early.wait_for("head 1 ·")
-        leader.send("j3")
-        early.wait_for("Pattern · layer 0 · head 1")
-        early.wait_for("▶ cat")
-        leader.send("m")
-        early.wait_for("mask causal")
-        with server.client(*server.key, size=(120, 36)) as late:
-            late.wait_for("mask causal")
-            late.wait_for("▶ cat")
-            leader.send("\x10")
-            leader.wait_for("Search for commands")
-            leader.send("three words, two")
-            leader.wait_for("Lesson: Three words, two dimensions")
-            leader.send("\r")
-            for session in (leader, early, late):
-                session.wait_for("step 1 of")
-            leader.send(">")
-            for session in (leader, early, late):
-                session.wait_for("step 2 of")
-            leave(late)
-        leave(leader)
+    with server.client(*server.key) as early:
+        early.wait_for("nobody presents yet · E to explore alone")
+        with presenter(server, (120, 36)) as leader:
+            leader.wait_for("you present")
+            early.wait_for(FOLLOWING)
+            present(server, leader, early)
+            leave(leader)
+        early.wait_for("the presenter has left · E to explore alone")
         early.wait_for("step 2 of")  # what was shown last stays
+        with server.client(*server.key, size=(120, 36)) as late:
+            late.wait_for("the presenter has left")
+            late.wait_for("step 2 of")
+            leave(late)
         leave(early)
+
+
+def present(server, leader, early):
+    """A text, a place, a switch and a lesson, which an early and a late viewer see."""
+    leader.send("e")
+    leader.wait_for("esc done")
+    leader.send(" 我想")
+    for session in (leader, early):
+        session.wait_for("5 tokens")
+    early.wait_for("The cat sat 我想")
+    leader.send("\x1b")
+    leader.wait_for(READY)
+    leader.send(".")
+    early.wait_for("head 1 ·")
+    leader.send("j3")
+    early.wait_for("Pattern · layer 0 · head 1")
+    early.wait_for("▶ cat")
+    leader.send("m")
+    early.wait_for("mask causal")
+    with server.client(*server.key, size=(120, 36)) as late:
+        late.wait_for("mask causal")
+        late.wait_for("▶ cat")
+        leader.send("\x10")
+        leader.wait_for("Search for commands")
+        leader.send("three words, two")
+        leader.wait_for("Lesson: Three words, two dimensions")
+        leader.send("\r")
+        for session in (leader, early, late):
+            session.wait_for("step 1 of")
+        leader.send(">")
+        for session in (leader, early, late):
+            session.wait_for("step 2 of")
+        leader.wait_for("> next · < back")
+        assert "< back" not in early.text + late.text  # their keys lead to no step
+        leave(late)
 
 
 def test_viewers_see_another_model(server):

@@ -33,6 +33,8 @@ class LessonScreen(TargetScreen):
         def add_lines(self, widget: Lines) -> None: ...
         def show_other(self, text: str | None) -> None: ...
 
+    following = False  # somebody else, who goes from step to step
+
     def __init__(self, view: View, lesson: Lesson | None, step: int) -> None:
         super().__init__(view)  # of the other parts too
         self.guide = None if lesson is None else _guide(lesson, step)
@@ -42,7 +44,7 @@ class LessonScreen(TargetScreen):
         """Show the words of the step, or no panel without a lesson."""
         self.set_class(self.guide is not None, "-lesson")
         if self.guide is not None:
-            self._panel.said = _said(self.guide)
+            self._panel.said = _said(self.guide, self.following)
 
     @property
     def _panel(self) -> LessonPanel:
@@ -57,7 +59,7 @@ class LessonScreen(TargetScreen):
 
     def action_lesson(self, by: int) -> None:
         """Turn the page of a step's words, or go to the step after or before."""
-        if self.guide is None or self._panel.turn(by):
+        if self.guide is None or self._panel.turn(by) or self.following:
             return
         if self.guide.move(by):
             self._show_step(self.guide)
@@ -144,9 +146,9 @@ class LessonScreen(TargetScreen):
         self.sentence.set_true_text(text)
 
 
-def _said(guide: Guide) -> Said:
+def _said(guide: Guide, followed: bool) -> Said:
     from tui.widgets.lesson import Said
 
     lesson = guide.lesson
     say = lesson.steps[guide.step].say.of(spoken())
-    return Said(lesson.title.of(spoken()), say, guide.step, len(lesson.steps))
+    return Said(lesson.title.of(spoken()), say, guide.step, len(lesson.steps), followed)

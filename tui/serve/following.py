@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 _ALONE = Hint("E", N_("explore alone"), "E")
 # What a viewer can do while following: everything else is done by the presenter.
-_WHILE_FOLLOWING = frozenset(("follow", "help", "help_quit", "quit", "command_palette"))
+_WHILE_FOLLOWING = frozenset(
+    ("follow", "help", "help_quit", "quit", "command_palette", "lesson")  # turns pages of a step
+)
 
 
 class FollowingScreen(ExplorerScreen):
@@ -34,9 +36,9 @@ class FollowingScreen(ExplorerScreen):
     BINDINGS: ClassVar = [Binding("E", "follow", "follow", show=False)]
     allowed: Allowed
     leader: Leader | None = None
-    following = False
     _follower: Follower | None = None
     _heard: list[str] | None = None
+    _presented = False  # by somebody who is still there
 
     def lead(self, pipe: int) -> None:
         self.leader = Leader(pipe)
@@ -84,6 +86,7 @@ class FollowingScreen(ExplorerScreen):
         self._lock()
         if self.following and isinstance(self.focused, Sentence):
             self.action_focus_pane()
+        self.show_lesson()
         self._update_keys()
 
     def show_texts(self, request: Request) -> None:
@@ -103,19 +106,25 @@ class FollowingScreen(ExplorerScreen):
             return _("Sentence · you present: all who follow see this")
         if self._follower is None:
             return demo
-        if self.following:
+        if self.following and self._presented:
             return _("Sentence · following the presenter · E to explore alone")
+        if self.following and self._heard is None:
+            return _("Sentence · nobody presents yet · E to explore alone")
+        if self.following:
+            return _("Sentence · the presenter has left · E to explore alone")
         return demo + _(" · alone · E to follow")
 
     def _read(self, follower: Follower) -> None:
         if not follower.read():
             asyncio.get_running_loop().remove_reader(self._pipe)
 
-    def _hear(self, words: list[str]) -> None:
-        self._heard = words
-        if self.following:
+    def _hear(self, words: list[str] | None, present: bool) -> None:
+        self._presented = present
+        self._heard = words or self._heard
+        if self.following and words is not None:
             self._watched()
             self._show(words)
+        self._lock()
 
     def _show(self, words: list[str]) -> None:
         """Show what the presenter shows."""

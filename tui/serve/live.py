@@ -14,7 +14,7 @@ import click
 from core.errors import AttnError
 from tui.asked import build_view
 from tui.lessons import Guide, changed, step_index, view_at
-from tui.serve.presentation import MOST_BYTES
+from tui.serve.presentation import GONE, MOST_BYTES
 from tui.serve.words import arguments
 from tui.text_given import LESSON, one_text
 
@@ -68,22 +68,26 @@ class Leader:
 class Follower:
     """Hears what is shown, through a pipe that nothing can be sent through."""
 
-    def __init__(self, pipe: int, heard: Callable[[list[str]], None]) -> None:
+    def __init__(self, pipe: int, heard: Callable[[list[str] | None, bool], None]) -> None:
         self._pipe = pipe
         self._heard = heard
         self._buffer = b""
         os.set_blocking(pipe, False)
 
     def read(self) -> bool:
-        """Take what has arrived; only the last whole message counts. False at the end."""
+        """Take what has arrived: the last view, and whether its presenter is still there.
+
+        False at the end.
+        """
         try:
             data = os.read(self._pipe, READ_SIZE)
         except BlockingIOError:
             return True
         self._buffer += data
         *whole, self._buffer = self._buffer.split(b"\n")
+        views = [message for message in whole if message != GONE]
         if whole:
-            self._heard(json.loads(whole[-1]))
+            self._heard(json.loads(views[-1]) if views else None, whole[-1] != GONE)
         return bool(data)
 
 

@@ -9,11 +9,13 @@ from contextlib import suppress
 
 READ_SIZE = 65_536
 MOST_BYTES = 1_000_000  # of a message
+GONE = b"[]"  # the message that nobody presents any more
+_GONE_LINE = GONE + b"\n"
 USER = "presenter"
 
 
 class Presentation:
-    """The last view of the presenter, and who follows.
+    """The last view of the presenter, whether there still is one, and who follows.
 
     Attributes
     ----------
@@ -42,11 +44,14 @@ class Presentation:
         return for_child
 
     def leave(self) -> None:
-        """The presenter is gone; what was shown last stays."""
+        """The presenter is gone, which viewers are told; what was shown last stays."""
         if self.busy:
             asyncio.get_running_loop().remove_reader(self._pipe)
             os.close(self._pipe)
             self._pipe = -1
+            self._last = self._last.removesuffix(_GONE_LINE) + _GONE_LINE
+            for feed in self._feeds:
+                feed.offer(self._last)
 
     def follow(self) -> tuple[int, Feed]:
         """A pipe for a viewer's process, and what feeds it."""

@@ -16,12 +16,25 @@ from tui.widgets.pane import frame
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the panel says: the lesson's title, the words of a step, counted from 0."""
+    """What the panel says.
+
+    Attributes
+    ----------
+    title : str
+        The lesson's.
+    words : str
+        Of a step.
+    step, steps : int
+        Which one it is, from 0, and how many there are.
+    followed : bool
+        Somebody else goes from step to step.
+    """
 
     title: str
     words: str
     step: int
     steps: int
+    followed: bool = False
 
 
 class LessonPanel(Lines):
@@ -59,10 +72,15 @@ class LessonPanel(Lines):
 
     def _foot(self, said: Said, more: bool) -> str:
         facts = [_("step {step} of {steps}").format(step=said.step + 1, steps=said.steps)]
-        if more or said.step + 1 < said.steps:
-            facts.append(_("> more") if more else _("> next"))
-        if said.step or self.top:
+        steps = range(0 if said.followed else said.steps)  # that keys lead to
+        if more:
+            facts.append(_("> more"))
+        elif said.step + 1 in steps:
+            facts.append(_("> next"))
+        if self.top or said.step - 1 in steps:
             facts.append(_("< back"))
+        if said.step + 1 == len(steps) and not more:
+            facts.append(_("^p other lessons"))
         return " · ".join(facts)
 
 
