@@ -132,6 +132,8 @@ class Table:
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()  # as TOML has it
     try:
         return brief(repr(value), 40)
     except ValueError:  # a whole number of thousands of digits
