@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +13,8 @@ import click
 from core.language import _
 from tui.checking import check
 from tui.text_given import NAME
+
+_MOMENT, _BETWEEN = 1.0, 0.1  # seconds before the first words, and between them
 
 if TYPE_CHECKING:
     from core.comparison import Comparison
@@ -25,7 +30,8 @@ def traced(view: View) -> tuple[View, Trace]:
     from tui.scene import lacks_target
     from tui.wording import notices
 
-    result = trace(view.request, tokens, target)
+    with steps_told():
+        result = trace(view.request, tokens, target)
     note(notices(tokens, target))
     if lacks_target(view.request):
         note([_("the encoder alone: --target TEXT adds the decoder and cross-attention")])
@@ -36,9 +42,41 @@ def compared_with(result: Trace, text: str) -> Comparison:
     """A trace beside that of another text."""
     from core.compare import compare
 
-    compared = compare(result, text)
+    with steps_told():
+        compared = compare(result, text)
     note(compared.other.tokens.notices)
     return compared
+
+
+@contextmanager
+def steps_told() -> Iterator[None]:
+    """Where somebody watches, tell how far a computation is that takes longer than a moment."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.cells import cell_len
+
+    from core.progress import watched
+    from tui.labels import pad
+    from tui.wording import step_in_words
+
+    told, due = 0, monotonic() + _MOMENT
+
+    def tell(what: str, done: int, total: int) -> None:
+        nonlocal told, due
+        if monotonic() < due:
+            return
+        words = step_in_words(what, done, total)
+        told = max(told, cell_len(words))
+        click.echo(f"\r{pad(words, told)}", nl=False, err=True)
+        due = monotonic() + _BETWEEN
+
+    try:
+        with watched(tell):
+            yield
+    finally:
+        if told:
+            click.echo(f"\r{'':{told}}\r", nl=False, err=True)
 
 
 def note(notices: Iterable[str]) -> None:

@@ -129,3 +129,14 @@ def honest(learning: Learning | None) -> str:
         "{n} learned weights on one sentence, not language",
         count,
     ).format(n=count)
+
+
+def step_in_words(what: str, done: int, total: int) -> str:
+    """Where a computation is; steps are counted from 1 here, as they are not numbered but many."""
+    words = {
+        "reading": _("reading weights: layer {n} of {total}"),
+        "layers": _("computing: layer {n} of {total}"),
+        "learning": _("learning: step {n:,} of {total:,}"),
+        "comparing": _("comparing: layer {n} of {total}"),
+    }[what]
+    return words.format(n=done + 1, total=total)

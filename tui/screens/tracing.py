@@ -17,6 +17,7 @@ from core.types import Request, Trace
 from tui.quick import QUICK_CHARACTERS, learns_quickly
 from tui.scene import View
 from tui.state import Answer, Explorer, attempt
+from tui.wording import step_in_words
 
 TELL_SECONDS = 0.25  # what is done sooner is not announced
 
@@ -193,7 +194,7 @@ class TracingScreen(Screen[None]):
         job = self._waiting or self._job
         at = None if job is None else job.at
         self.say_work(
-            " · ".join((_("computing…") if at is None else in_words(*at), self.cancels()))
+            " · ".join((_("computing…") if at is None else step_in_words(*at), self.cancels()))
         )
 
     def _work(self, job: Job) -> None:
@@ -255,17 +256,6 @@ class TracingScreen(Screen[None]):
             if refused is not None:
                 self.state.refuse(request, refused)
         self.answered()
-
-
-def in_words(what: str, done: int, total: int) -> str:
-    """Where a computation is; steps are counted from 1 here, as they are not numbered but many."""
-    words = {
-        "reading": _("reading weights: layer {n} of {total}"),
-        "layers": _("computing: layer {n} of {total}"),
-        "learning": _("learning: step {n:,} of {total:,}"),
-        "comparing": _("comparing: layer {n} of {total}"),
-    }[what]
-    return words.format(n=done + 1, total=total)
 
 
 # A part of the explorer is a screen only together with the others: for each class of screens
