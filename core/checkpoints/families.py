@@ -44,10 +44,13 @@ def check_family(config: Config) -> str:
         raise config.refusal("quantization_config", config.get("quantization_config"))
     family = config.get("model_type")
     if not isinstance(family, str) or family not in _HOMES:
+        said = (
+            _("{where} names no model_type")
+            if family is None
+            else _("{where}: model_type {family} is not supported")
+        )
         raise ModelError(
-            _("{where}: model_type {family} is not supported").format(
-                where=config.where, family=shown(repr(family))
-            ),
+            said.format(where=config.where, family=shown(repr(family))),
             _("open a model of one of {families}").format(families=", ".join(sorted(_HOMES))),
         )
     return family

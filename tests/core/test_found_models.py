@@ -187,6 +187,10 @@ def unknown_family(folder):
     edit_config(folder, model_type="mamba")
 
 
+def without_family(folder):
+    edit_config(folder, model_type=None)
+
+
 def without_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
 
@@ -212,6 +216,7 @@ def of_another_model(folder):
     ("spoil", "reason"),
     [
         (unknown_family, "config.json: model_type 'mamba' is not supported"),
+        (without_family, "config.json names no model_type"),
         (without_tokenizer, "has no tokenizer.json"),
         (with_a_pickle, "has its weights as a pickle (pytorch_model.bin), which could run code"),
         (as_a_pointer, "model.safetensors is a Git LFS pointer, not the file itself"),
