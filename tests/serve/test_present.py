@@ -146,6 +146,22 @@ def test_a_viewer_explores_alone_and_catches_up(server):
         leave(viewer)
 
 
+def test_a_viewer_turns_the_pages_of_what_is_shown(server):
+    """Its screen may be the smaller one; the presenter's place stays."""
+    with server.client(*server.key) as viewer, presenter(server, (120, 36)) as leader:
+        leader.wait_for(READY)
+        viewer.wait_for(FOLLOWING)
+        leader.send("d      ")
+        viewer.wait_for("stage 6 of")
+        assert "1 embedding" not in viewer.text
+        for _page in range(12):
+            viewer.send("\x1b[5~")
+        viewer.wait_for("1 embedding")
+        viewer.wait_for("stage 6 of")
+        leave(leader)
+        leave(viewer)
+
+
 def test_nothing_of_a_viewer_reaches_the_presenter(server):
     """Not even a viewer whose process is stopped holds the others up."""
     with (

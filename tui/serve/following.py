@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from tui.serve.allowed import Allowed
 
 _ALONE = Hint("E", N_("explore alone"), "E")
-# What a viewer can do while following: everything else is done by the presenter.
+# What a viewer can do while following: everything else is done by the presenter. `lesson` turns the
+# pages of a step's words, `page` those of a pane that is longer than this screen.
 _WHILE_FOLLOWING = frozenset(
-    ("follow", "help", "help_quit", "quit", "command_palette", "lesson")  # turns pages of a step
+    ("follow", "help", "help_quit", "quit", "command_palette", "lesson", "page")
 )
 
 
