@@ -78,6 +78,30 @@ def test_all_modes_of_a_modern_terminal_are_switched_off() -> None:
         assert_restored(session)
 
 
+class AnsweringLate:
+    """Answers the query of a mode when the first modes are switched off again."""
+
+    session: PtySession
+    answered = False
+
+    def __call__(self, text: str) -> None:
+        if not self.answered and re.search(r"\x1b\[\?(1000|2004)l", text):
+            self.answered = True
+            self.session.send("\x1b[?2048;2$y")
+
+
+def test_an_answer_that_comes_while_the_app_ends_leaves_no_mode_on() -> None:
+    """Over a slow line somebody quits before the terminal has said which modes it has."""
+    answering = AnsweringLate()
+    with PtySession(SAMPLE, on_output=answering) as session:
+        answering.session = session
+        session.wait_for(READY)
+        session.send(CTRL_Q)
+        assert session.wait_for_exit() == 0
+        assert answering.answered
+        assert_restored(session)
+
+
 def test_a_second_signal_changes_nothing() -> None:
     """S01: impatient managers send it twice, and perhaps another."""
     with PtySession(SAMPLE) as session:

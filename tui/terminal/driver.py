@@ -92,6 +92,8 @@ class TerminalDriver(LinuxDriver):
         # Textual restores the settings before the terminal has heard of any mode. Reports of the
         # mouse would be echoed then, so this class does it, at the end.
         self.attrs_before = None
+        # Its thread ends first: what it takes from the terminal meanwhile may switch modes on.
+        self.disable_input()
         if self._mouse_pixels:
             self.write("\x1b[?1016l")
         super().stop_application_mode()
